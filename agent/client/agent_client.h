@@ -1,0 +1,63 @@
+// The one C++ client of the agent's API: the gateway, sandkeepctl and the stdio front end use it.
+// GrpcAgentClient is the real one, FakeAgentClient the one that tests script; one contract suite
+// holds both.
+//
+// Messages are those of proto/sandkeep/agent/v1. Every call has a deadline, is cancelled with its
+// coroutine, resumes on the caller's executor and never blocks. Unavailable: the agent isn't there;
+// the client reconnects by itself within half a second of the socket's return. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/async.h"
+#include "sandkeep/agent/v1/agent.pb.h"
+
+namespace sandkeep {
+
+// A stream from the agent, pulled: Next issues one read and nothing is read ahead, so that a slow
+// reader stops the agent through HTTP/2's flow control. Destroying it cancels the call and never
+// waits.
+template <typename Message>
+class AgentStream {
+ public:
+  virtual ~AgentStream() = default;
+  // nullopt: the stream ended well.
+  virtual Async<std::optional<Message>> Next() = 0;
+};
+
+using JobEventStream = std::unique_ptr<AgentStream<agent::v1::JobEvent>>;
+using FileChunkStream = std::unique_ptr<AgentStream<agent::v1::FileChunk>>;
+
+class AgentClient {
+ public:
+  virtual ~AgentClient() = default;
+
+  // The streams have no deadline of their own: whoever pulls decides how long to wait.
+  virtual JobEventStream StartJob(agent::v1::StartJobRequest request) = 0;
+  virtual JobEventStream WatchJob(agent::v1::WatchJobRequest request) = 0;
+  virtual FileChunkStream ReadFile(agent::v1::ReadFileRequest request) = 0;
+
+  virtual Async<agent::v1::SendInputResponse> SendInput(agent::v1::SendInputRequest request) = 0;
+  virtual Async<agent::v1::SignalJobResponse> SignalJob(agent::v1::SignalJobRequest request) = 0;
+  virtual Async<agent::v1::ListJobsResponse> ListJobs(agent::v1::ListJobsRequest request) = 0;
+  virtual Async<agent::v1::ReadOutputResponse> ReadOutput(agent::v1::ReadOutputRequest request) = 0;
+  virtual Async<agent::v1::ListSandboxesResponse> ListSandboxes(
+      agent::v1::ListSandboxesRequest request) = 0;
+  virtual Async<agent::v1::Sandbox> GetSandbox(agent::v1::GetSandboxRequest request) = 0;
+  virtual Async<agent::v1::RemoveSandboxResponse> RemoveSandbox(
+      agent::v1::RemoveSandboxRequest request) = 0;
+  virtual Async<agent::v1::FileInfo> StatFile(agent::v1::StatFileRequest request) = 0;
+  virtual Async<agent::v1::ListFilesResponse> ListFiles(agent::v1::ListFilesRequest request) = 0;
+  virtual Async<agent::v1::Info> GetInfo(agent::v1::GetInfoRequest request) = 0;
+  virtual Async<agent::v1::CollectGarbageResponse> CollectGarbage(
+      agent::v1::CollectGarbageRequest request) = 0;
+};
+
+// Connects lazily and again whenever needed. Refuses a socket path whose folder somebody else than
+// root or the agent could replace: FailedPrecondition.
+absl::StatusOr<std::unique_ptr<AgentClient>> ConnectToAgent(const std::string& socket_path);
+
+}  // namespace sandkeep

@@ -1,0 +1,59 @@
+// The agent's handle on sandkeep-files, the process that opens files below volumes in the
+// sandboxes' user namespace. It is started on first use and again if it dies; volumes are handed
+// over again by themselves. Thread-safe; calls resume on the caller's executor.
+//
+// Errors: NotFound, InvalidArgument (a symlink in the way, leaves the workspace, not a regular file
+// or folder: the message says which), PermissionDenied, ResourceExhausted, Unavailable (the process
+// died; the next call starts another).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/async.h"
+#include "common/ids.h"
+#include "common/rel_path.h"
+#include "common/unique_fd.h"
+
+namespace sandkeep {
+
+struct FileEntry {
+  std::string path;
+  mode_t mode = 0;
+  std::int64_t size = 0;
+  absl::Time modified;
+  std::int64_t changed_ns = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+
+  bool regular() const { return (mode & 0170000) == 0100000; }
+  bool directory() const { return (mode & 0170000) == 0040000; }
+  // Device, inode, size and ctime, hashed: 22 characters of base64url. ctime can't be set from
+  // inside.
+  std::string Etag() const;
+};
+
+struct OpenedFile {
+  FileEntry entry;
+  UniqueFd file;  // Read-only, a regular file.
+};
+
+class FileProcess {
+ public:
+  virtual ~FileProcess() = default;
+
+  // `opener` gives the O_PATH descriptor of a volume's data whenever the process must be told of it
+  // (again).
+  virtual Async<FileEntry> Stat(EngineName volume, RelPath path) = 0;
+  virtual Async<OpenedFile> Open(EngineName volume, RelPath path) = 0;
+  virtual Async<std::vector<FileEntry>> List(EngineName volume, RelPath path, int limit) = 0;
+  // The volume is gone.
+  virtual void Drop(const EngineName& volume) = 0;
+};
+
+}  // namespace sandkeep

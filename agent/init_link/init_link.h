@@ -1,0 +1,83 @@
+// The agent's end of the channel to one sandbox's init: frames out, frames in, requests matched to
+// jobs. Lives on the sandbox's strand.
+//
+// Init is hostile here: a frame that doesn't parse, names a job we don't know, comes out of order
+// or carries descriptors it shouldn't breaks the link, and the sandbox with it (on_broken). Nothing
+// from init is ever a path, a command or a size that we allocate.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/runtime/container_runtime.h"
+#include "common/async.h"
+#include "common/frame_socket.h"
+#include "common/ids.h"
+#include "common/unique_fd.h"
+
+namespace sandkeep {
+
+// What init says about a job that it still has, after Hello.
+struct InitJob {
+  JobId id;
+  bool exited = false;
+  int wait_status = 0;
+  bool gone = false;
+  // Read ends taken back with pidfd_getfd, unchecked: the job knows which inode it expects.
+  UniqueFd stdout_pipe;
+  UniqueFd stderr_pipe;
+  UniqueFd stdin_pipe;
+};
+
+struct InitStart {
+  JobId id;
+  std::string command;
+  std::string cwd;
+  std::vector<std::pair<std::string, std::string>> env;
+  bool merge_streams = true;
+  // Pipe ends for init. Which are there says what the command gets (proto/sandkeep/init/v1).
+  UniqueFd stdout_write, stderr_write, stdout_read, stderr_read, stdin_read, stdin_write;
+};
+
+// What init reports, on the strand.
+class InitEvents {
+ public:
+  virtual ~InitEvents() = default;
+  virtual void OnStarted(const JobId& id) = 0;
+  virtual void OnExited(const JobId& id, int wait_status, int left_behind,
+                        bool supervisor_lost) = 0;
+  virtual void OnGone(const JobId& id) = 0;
+  virtual void OnWaiting(const JobId& id) = 0;
+  // Init couldn't start it; `reason` is for the outcome's remedy.
+  virtual void OnRefused(const JobId& id, absl::Status reason) = 0;
+  // The link is over: the init died, or lied.
+  virtual void OnBroken(absl::Status why) = 0;
+};
+
+class InitLink {
+ public:
+  virtual ~InitLink() = default;
+
+  // Drains what an earlier agent left unread, says hello, and returns the jobs that init has.
+  virtual Async<std::vector<InitJob>> Hello() = 0;
+
+  // Queues the command and everything it needs; OnStarted or OnRefused follows.
+  virtual absl::Status Start(InitStart start) = 0;
+  virtual absl::Status Signal(const JobId& id, int signal, bool tree) = 0;
+  // The end is recorded: init may close what it kept.
+  virtual absl::Status Forget(const JobId& id) = 0;
+  virtual absl::Status FreezeAll() = 0;
+  virtual absl::Status ThawAll() = 0;
+
+  virtual void Close() = 0;
+};
+
+// `events` outlives the link.
+std::unique_ptr<InitLink> MakeInitLink(boost::asio::any_io_executor strand,
+                                       RunningContainer container, InitEvents& events,
+                                       Random& random);
+
+}  // namespace sandkeep

@@ -1,0 +1,107 @@
+// What the sandbox manager may ask of a container engine. PodmanRuntime is the real one,
+// FakeRuntime the one that tests script; tests/contract runs the same suite over both, and only
+// what passes on both is promised.
+//
+// Calls are asynchronous and resume on the caller's executor. They are idempotent: creating what
+// exists, starting what runs and removing what is gone succeed, since after a crash nobody knows
+// how far the last call came. Calls for one object never overlap: the manager holds one lock a
+// sandbox. Nothing here takes an image name, a mount or an engine flag: those are the operator's,
+// fixed at construction.
+//
+// Errors: ResourceExhausted (disk), FailedPrecondition (image or engine missing, host not ready;
+// the message has the remedy), Unavailable (engine not answering, try again), DeadlineExceeded.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "common/async.h"
+#include "common/ids.h"
+#include "common/unique_fd.h"
+
+namespace sandkeep {
+
+enum class ContainerState { kRunning, kFrozen, kStopped, kUnknown };
+
+// A container that bears this agent's instance, in whatever state: the ground truth that Recover
+// reconciles with.
+struct ContainerRecord {
+  EngineName name;
+  EngineName volume;
+  ContainerState state = ContainerState::kUnknown;
+};
+
+// A volume of this agent's instance, with the binding text that stands beside its data (empty: none
+// could be read).
+struct VolumeRecord {
+  EngineName name;
+  std::string binding;
+};
+
+struct EngineObjects {
+  std::vector<ContainerRecord> containers;
+  std::vector<VolumeRecord> volumes;
+};
+
+// A container whose init runs. `channel` is the agent's end of init's socket pair, taken from it by
+// pidfd_getfd.
+struct RunningContainer {
+  EngineName name;
+  std::string hostname;
+  pid_t init_pid = 0;  // On the host.
+  UniqueFd init_pidfd;
+  UniqueFd channel;
+};
+
+// What the engine and the host can do, found by probing.
+struct EngineInfo {
+  std::string engine;      // Name and version, for people.
+  std::string network;     // How sandboxes reach the network: pasta, slirp4netns, none.
+  bool cgroup_v2 = false;  // Limits land, freezing is the kernel's.
+  std::vector<std::string>
+      problems;  // Why nothing can be started, each with its remedy. Empty: it can.
+};
+
+class ContainerRuntime {
+ public:
+  virtual ~ContainerRuntime() = default;
+
+  virtual Async<EngineInfo> Probe() = 0;
+
+  // Creates the volume and writes `binding` beside its data, where nothing inside the sandbox can
+  // reach it.
+  virtual Async<void> CreateVolume(EngineName volume, std::string binding) = 0;
+
+  // An O_PATH descriptor of the volume's data, for the file process. The agent itself can't read
+  // what is below.
+  virtual Async<UniqueFd> OpenVolume(EngineName volume) = 0;
+
+  // Creates and starts a container around its volume, or starts the stopped one of that name; done
+  // when the channel to its init is taken.
+  virtual Async<RunningContainer> Start(EngineName container, EngineName volume,
+                                        std::string hostname) = 0;
+
+  // Takes the channel of a container that runs already, after a restart of the agent. NotFound: it
+  // doesn't run.
+  virtual Async<RunningContainer> Attach(EngineName container) = 0;
+
+  // Ends every process and keeps the writable layer, so that installed packages survive.
+  virtual Async<void> Stop(EngineName container) = 0;
+
+  // Removes the container, running or not. The volume is never touched: only RemoveVolume does
+  // that.
+  virtual Async<void> Remove(EngineName container) = 0;
+
+  // Suspends or resumes every process. Unimplemented where the host can't: then init does it.
+  virtual Async<void> Freeze(EngineName container) = 0;
+  virtual Async<void> Thaw(EngineName container) = 0;
+
+  virtual Async<EngineObjects> ListOurs() = 0;
+
+  // FailedPrecondition: in use.
+  virtual Async<void> RemoveVolume(EngineName volume) = 0;
+};
+
+}  // namespace sandkeep

@@ -1,0 +1,140 @@
+// Every sandbox this agent knows: finds or makes the one that a call names, starts it if need be,
+// and hands the call on to its jobs and files. Knows no gRPC. Thread-safe: each call runs on the
+// manager's or the sandbox's strand and resumes on the caller's executor.
+//
+// A reference is checked here, in one place: somebody else's sandbox and an unknown one get the
+// same NotFound.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/file_process/file_process.h"
+#include "agent/jobs/job_table.h"
+#include "agent/runtime/container_runtime.h"
+#include "agent/store/store.h"
+#include "common/async.h"
+#include "common/ids.h"
+#include "common/label.h"
+
+namespace sandkeep {
+
+enum class SandboxState { kAbsent, kStarting, kRunning, kFrozen, kStopped, kBroken };
+
+// How the container came to be running for this call.
+enum class Arrival { kRunning, kNew, kWoken, kRestarted, kRebuilt };
+
+// Which sandbox: principal and label (or a key of that principal's own in the label's place), or a
+// key alone, whose bearer holds a signed link.
+struct SandboxRef {
+  std::optional<PrincipalId> principal;
+  std::string label;
+  std::optional<SandboxKey> key;
+};
+
+struct SandboxSnapshot {
+  SandboxKey key;
+  Label label;
+  PrincipalId principal;
+  Generation generation;
+  SandboxState state = SandboxState::kAbsent;
+  absl::Time created;
+  absl::Time last_used;
+  int running_jobs = 0;
+  std::string hostname;
+};
+
+struct StartedJob {
+  SandboxSnapshot sandbox;
+  Arrival arrival = Arrival::kRunning;
+  absl::Time last_used_before;  // InfinitePast: never.
+  JobSnapshot job;
+  std::optional<absl::Duration> timeout_lowered_to;
+  std::vector<std::string> notes;
+  std::unique_ptr<JobWatcher> watcher;  // From offset 0, following.
+};
+
+struct WatchedJob {
+  JobSnapshot job;
+  std::unique_ptr<JobWatcher> watcher;
+};
+
+// A file of a sandbox, whose container need not run.
+struct SandboxFile {
+  SandboxKey key;
+  Generation generation;
+  FileEntry entry;
+  UniqueFd file;  // Only from OpenFile.
+};
+
+struct ManagerLimits {
+  absl::Duration max_timeout = absl::Seconds(900);  // SANDBOX_MAX_TIMEOUT
+  absl::Duration background = absl::Hours(12);      // SANDBOX_BACKGROUND
+  int max_running = 2;                              // SANDBOX_MAX
+  std::int64_t min_free_bytes = 2LL << 30;          // SANDBOX_MIN_FREE
+  JobLimits jobs;
+};
+
+struct ManagerInfo {
+  EngineInfo engine;
+  int running = 0;
+  int known = 0;
+  std::int64_t disk_free_bytes = 0;
+  std::int64_t memory_available_bytes = 0;
+};
+
+struct RemovedSandbox {
+  bool container = false;
+  bool volume = false;
+};
+
+// One line of garbage collection: what would be, or was, removed and why.
+struct GarbageDecision {
+  enum class Kind { kVolume, kContainer, kSpool } kind;
+  std::string name;
+  bool remove = false;
+  std::string reason;
+  std::int64_t bytes = 0;
+};
+
+class SandboxManager {
+ public:
+  virtual ~SandboxManager() = default;
+
+  // Reconciles records, engine and inits: running containers are taken over with their jobs, lost
+  // records are rebuilt from the bindings beside the volumes, leftovers of ours are removed.
+  // Nothing that isn't ours is touched. Before any call.
+  virtual Async<void> Recover() = 0;
+
+  // `label` may be new: then the sandbox is made.
+  virtual Async<StartedJob> StartJob(PrincipalId principal, std::string label, JobSpec spec) = 0;
+  // No id: the newest job.
+  virtual Async<WatchedJob> WatchJob(SandboxRef ref, std::optional<JobId> id,
+                                     std::int64_t from_offset, bool follow) = 0;
+  virtual Async<std::vector<JobSnapshot>> ListJobs(SandboxRef ref, int limit) = 0;
+  virtual Async<std::int64_t> SendInput(SandboxRef ref, JobId id, std::string data, bool end) = 0;
+  virtual Async<JobSnapshot> SignalJob(SandboxRef ref, JobId id, int signal,
+                                       absl::Duration grace) = 0;
+
+  // Most recently used first; no principal: everyone's (operators).
+  virtual Async<std::vector<SandboxSnapshot>> List(std::optional<PrincipalId> principal) = 0;
+  virtual Async<SandboxSnapshot> Get(SandboxRef ref) = 0;
+  virtual Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) = 0;
+
+  virtual Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) = 0;
+  virtual Async<SandboxFile> OpenFile(SandboxRef ref, RelPath path) = 0;
+  virtual Async<std::vector<FileEntry>> ListFiles(SandboxRef ref, RelPath path, int limit) = 0;
+
+  virtual Async<ManagerInfo> Info() = 0;
+  virtual Async<std::vector<GarbageDecision>> CollectGarbage(bool dry_run) = 0;
+};
+
+// Everything outlives the manager. `state_dir` holds spools; the HMAC secret of keys is made there
+// at first start.
+absl::StatusOr<std::unique_ptr<SandboxManager>> MakeSandboxManager(
+    boost::asio::any_io_executor executor, ContainerRuntime& runtime, FileProcess& files,
+    Store& store, Clock& clock, Random& random, ManagerLimits limits, std::string state_dir);
+
+}  // namespace sandkeep

@@ -1,0 +1,70 @@
+// What the agent must remember: sandboxes, their volumes and containers, jobs, and what it was
+// about to do to the engine. SQLite on a thread of its own; calls resume on the caller's executor.
+// Thread-safe.
+//
+// Rows of jobs are written so that process death loses nothing; bindings and intents so that a
+// power cut doesn't either.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "agent/jobs/job.h"
+#include "common/async.h"
+#include "common/ids.h"
+#include "common/label.h"
+
+namespace sandkeep {
+
+struct SandboxRow {
+  SandboxKey key;
+  PrincipalId principal;
+  Label label;
+  Generation generation;
+  EngineName volume;
+  std::optional<EngineName> container;  // What exists, or is about to.
+  absl::Time created;
+  absl::Time last_used;
+};
+
+struct JobRow {
+  JobId id;
+  SandboxKey sandbox;
+  JobState state = JobState::kStarting;
+  std::string command_head;
+  absl::Time started;
+  absl::Time ended;
+  bool merge_streams = true;
+  bool stdin_open = false;
+  // Inodes of the pipes that the agent made for it: what it takes back from init must be these.
+  std::uint64_t stdout_inode = 0;
+  std::uint64_t stderr_inode = 0;
+  std::uint64_t stdin_inode = 0;
+  absl::Time deadline = absl::InfiniteFuture();
+  absl::Duration grace = absl::Seconds(2);
+  std::optional<Outcome> outcome;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual Async<std::vector<SandboxRow>> LoadSandboxes() = 0;
+  // Insert or replace, by key. Durable when done.
+  virtual Async<void> PutSandbox(SandboxRow row) = 0;
+  virtual Async<void> SetContainer(SandboxKey key, std::optional<EngineName> container) = 0;
+  virtual Async<void> TouchSandbox(SandboxKey key, absl::Time last_used) = 0;
+  virtual Async<void> DeleteSandbox(SandboxKey key) = 0;
+
+  virtual Async<std::vector<JobRow>> LoadJobs() = 0;
+  virtual Async<void> PutJob(JobRow row) = 0;
+  virtual Async<void> DeleteJobs(std::vector<JobId> ids) = 0;
+};
+
+// Opens or makes `<state_dir>/agent.db`.
+absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& state_dir);
+
+}  // namespace sandkeep

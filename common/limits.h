@@ -1,0 +1,105 @@
+// Every limit of the system, with its unit and its reason. Nothing reads as a bare number
+// elsewhere; what an operator may change is a setting (common/settings.h) and its ceiling stands
+// here.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace sandkeep {
+
+inline constexpr std::size_t operator""_KiB(unsigned long long n) { return n << 10; }
+inline constexpr std::size_t operator""_MiB(unsigned long long n) { return n << 20; }
+
+// ---- Names ----
+// A label is typed by a model and read by people; 64 bytes hold any sensible one.
+inline constexpr std::size_t kMaxLabelBytes = 64;
+inline constexpr std::size_t kMaxPrincipalBytes = 64;
+// The readable half of a key: links carry it, and models copy links.
+inline constexpr std::size_t kMaxSlugChars = 24;
+// Linux: PATH_MAX and NAME_MAX.
+inline constexpr std::size_t kMaxPathBytes = 4096;
+inline constexpr std::size_t kMaxNameBytes = 255;
+
+// ---- Commands ----
+// Models send scripts and files as heredocs; above this they should write a file.
+inline constexpr std::size_t kMaxCommandBytes = 1_MiB;
+inline constexpr std::size_t kMaxEnvEntries = 128;
+inline constexpr std::size_t kMaxEnvBytes = 64_KiB;
+inline constexpr std::size_t kMaxStdinBytes = 16_MiB;
+// One write to a running job's input.
+inline constexpr std::size_t kMaxInputBytes = 1_MiB;
+// What ListJobs shows of a command.
+inline constexpr std::size_t kCommandHeadChars = 80;
+// Of a job's spool, the part that is kept from its start; the rest of JOB_SPOOL_MAX is its end.
+inline constexpr std::int64_t kSpoolHeadBytes = 16LL << 20;
+// After a command's exit, for bytes still in the pipe when a process left behind holds it open.
+inline constexpr std::chrono::milliseconds kExitGrace{50};
+// Between two reads of a slow writer's pipe: a one-byte writer must not cost the agent a CPU.
+inline constexpr std::chrono::milliseconds kSpliceCoalesce{2};
+// One turn of one pipe, so that a flood in one sandbox doesn't keep the others waiting.
+inline constexpr std::size_t kSpliceTurnBytes = 1_MiB;
+// A new pipe's size. The kernel's default allowance for a user is 64 MiB of them.
+inline constexpr int kPipeBytes = 64 << 10;
+// SIGTERM to SIGKILL: at a deadline or stop; at an explicit cancel; when the caller's stream
+// closed.
+inline constexpr std::chrono::milliseconds kStopGrace{2000};
+inline constexpr std::chrono::milliseconds kCancelGrace{150};
+inline constexpr std::chrono::milliseconds kDisconnectGrace{10000};
+inline constexpr std::chrono::milliseconds kMaxGrace{60000};
+
+// ---- The channel to init ----
+inline constexpr std::size_t kMaxInitFrameBytes = 64_KiB;
+inline constexpr std::size_t kMaxCommandPartBytes = 48_KiB;
+inline constexpr std::size_t kMaxFrameDescriptors = 8;
+// Jobs that init holds at once, ended ones that the agent hasn't recorded included.
+inline constexpr std::size_t kMaxInitJobs = 512;
+
+// ---- The agent's API ----
+// StartJob with a full command and stdin.
+inline constexpr std::size_t kMaxRpcRequestBytes = 18_MiB;
+inline constexpr std::size_t kMaxJobOutputChunk = 64_KiB;
+inline constexpr std::size_t kMaxFileChunk = 256_KiB;
+inline constexpr std::size_t kMaxReadOutputBytes = 1_MiB;
+// Counted per uid, so that no uid can take the gateway's.
+inline constexpr int kMaxConnectionsPerUid = 16;
+inline constexpr int kMaxConcurrentStreams = 1024;
+inline constexpr std::size_t kMaxRpcMetadataBytes = 8_KiB;
+inline constexpr std::chrono::seconds kRpcDeadline{30};
+
+// ---- The engine ----
+// At most this many podman processes at once: more only wait for its locks.
+inline constexpr int kMaxEngineCalls = 2;
+inline constexpr std::chrono::seconds kEngineDeadline{60};
+inline constexpr std::size_t kMaxEngineOutputBytes = 4_MiB;
+// The first start with a new image may copy its layers for the user namespace.
+inline constexpr std::chrono::seconds kEngineStartDeadline{300};
+inline constexpr std::chrono::seconds kInitHelloDeadline{10};
+
+// ---- HTTP ----
+inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
+// A command of 1 MiB, escaped as JSON, and stdin beside it.
+inline constexpr std::size_t kMaxBodyBytes = 8_MiB;
+inline constexpr int kMaxJsonDepth = 32;
+inline constexpr std::chrono::seconds kHeaderDeadline{10};
+inline constexpr std::chrono::seconds kBodyDeadline{60};
+inline constexpr std::chrono::seconds kIdleDeadline{120};
+inline constexpr std::chrono::seconds kWriteDeadline{60};
+// Proxies cut idle streams at 60 s and more.
+inline constexpr std::chrono::seconds kKeepAliveInterval{15};
+inline constexpr int kMaxConnections = 10000;
+inline constexpr int kMaxPipelinedRequests = 1000;
+inline constexpr std::size_t kMaxUrlBytes = 8_KiB;
+inline constexpr std::size_t kMaxBearerBytes = 512;
+
+// ---- MCP ----
+// `wait`: most clients give up on a call after 60 s.
+inline constexpr std::chrono::seconds kDefaultWait{45};
+inline constexpr std::chrono::seconds kMaxWait{280};
+inline constexpr std::size_t kMaxCaptionBytes = 1_KiB;
+inline constexpr std::size_t kMaxKeyNameBytes = 64;
+// A link's signature: 128 bits of the HMAC, short enough for a model to copy.
+inline constexpr std::size_t kLinkSignatureBytes = 16;
+
+}  // namespace sandkeep

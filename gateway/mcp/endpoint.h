@@ -1,0 +1,91 @@
+// The MCP endpoint without its transport: one JSON-RPC message in, an answer out. Knows no HTTP:
+// what the protocol mirrors in headers comes in as fields, what it says by a status code goes out
+// as a Disposition.
+//
+// Serves both eras on one endpoint: the body decides which. Thread-safe; each request is one
+// coroutine on its caller's executor, with no state shared between requests but the agent client.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/client/agent_client.h"
+#include "common/async.h"
+#include "common/ids.h"
+
+namespace sandkeep::mcp {
+
+// Who calls, as the transport found out.
+struct Caller {
+  PrincipalId principal;
+  std::string name;  // For display.
+};
+
+struct Request {
+  Caller caller;
+  std::string body;  // At most kMaxBodyBytes.
+  // What 2026-07-28 mirrors into headers; nullopt: absent.
+  std::optional<std::string> protocol_version;
+  std::optional<std::string> method;
+  std::optional<std::string> name;
+  std::optional<std::string> session_id;
+  bool accepts_event_stream = false;
+  // All headers as received, for sandbox_info, which shows an allowlist of them.
+  std::vector<std::pair<std::string, std::string>> headers;
+  // The origin under which the person reaches us: links start with it. No trailing slash.
+  std::string public_base;
+};
+
+enum class Disposition {
+  kOk,          // 200 and a body
+  kAccepted,    // 202, no body
+  kBadRequest,  // 400
+  kNotFound,    // 404
+};
+
+struct Reply {
+  Disposition disposition = Disposition::kOk;
+  std::string body;                       // JSON; empty with kAccepted.
+  std::optional<std::string> session_id;  // For the answer to `initialize`.
+};
+
+// Where events go while a call runs. The transport opens the event stream at the first one.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  // One JSON-RPC notification. Never blocks: what the client doesn't read in time is dropped.
+  virtual void Notify(std::string json) = 0;
+};
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  // Never fails: every error is an answer of the protocol. Cancelled by its coroutine's
+  // cancellation slot when a modern client closed its stream.
+  virtual boost::asio::awaitable<Reply> Handle(Request request, EventSink& events) = 0;
+};
+
+// Makes signed links; the downloads folder has the real one.
+class LinkMaker {
+ public:
+  virtual ~LinkMaker() = default;
+  // The whole URL for a file, and how long it lives.
+  virtual std::string Make(std::string_view public_base, std::string_view key,
+                           std::string_view generation, std::string_view path) = 0;
+  virtual std::chrono::seconds lifetime() const = 0;
+};
+
+struct EndpointSettings {
+  std::size_t max_output_bytes = 49152;   // MAX_OUTPUT_BYTES
+  std::size_t inline_max_bytes = 49152;   // SANDBOX_INLINE_MAX
+  std::size_t image_max_bytes = 1572864;  // SANDBOX_IMAGE_MAX
+};
+
+std::unique_ptr<Endpoint> MakeEndpoint(AgentClient& agent, LinkMaker& links, Random& random,
+                                       EndpointSettings settings);
+
+}  // namespace sandkeep::mcp
