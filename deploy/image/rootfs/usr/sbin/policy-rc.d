@@ -1,0 +1,3 @@
+#!/bin/sh
+# Installing a package starts no service: a sandbox has no service manager. Start it by hand.
+exit 101
