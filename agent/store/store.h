@@ -2,15 +2,21 @@
 // about to do to the engine. SQLite on a thread of its own; calls resume on the caller's executor.
 // Thread-safe.
 //
-// Rows of jobs are written so that process death loses nothing; bindings and intents so that a
-// power cut doesn't either.
+// Rows of jobs, and the time of last use, are written so that process death loses nothing; bindings
+// and intents so that a power cut doesn't either. Every call is done when it is written: nothing is
+// held back.
+//
+// Executors that calls come from outlive the store: it resumes on them until its destructor, which
+// waits for the call that is being served and drops the rest.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "agent/jobs/job.h"
 #include "common/async.h"
@@ -53,18 +59,23 @@ class Store {
   virtual ~Store() = default;
 
   virtual Async<std::vector<SandboxRow>> LoadSandboxes() = 0;
-  // Insert or replace, by key. Durable when done.
+  // Insert or replace, by key.
   virtual Async<void> PutSandbox(SandboxRow row) = 0;
+  // NotFound: no such row.
   virtual Async<void> SetContainer(SandboxKey key, std::optional<EngineName> container) = 0;
+  // One fsync less than PutSandbox: for every command.
   virtual Async<void> TouchSandbox(SandboxKey key, absl::Time last_used) = 0;
+  // With the rows of its jobs.
   virtual Async<void> DeleteSandbox(SandboxKey key) = 0;
 
+  // Oldest first.
   virtual Async<std::vector<JobRow>> LoadJobs() = 0;
+  // Insert or replace, by id.
   virtual Async<void> PutJob(JobRow row) = 0;
   virtual Async<void> DeleteJobs(std::vector<JobId> ids) = 0;
 };
 
-// Opens or makes `<state_dir>/agent.db`.
+// Opens or makes `<state_dir>/agent.db`. DataLoss, FailedPrecondition: the message has the remedy.
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& state_dir);
 
 }  // namespace sandkeep

@@ -1,0 +1,51 @@
+// The tables of agent.db, as migrations: an entry once released never changes, a new version is a
+// new entry.
+//
+// Keys are the primary b-tree itself (WITHOUT ROWID), so that a job's row is one page to write.
+// Times are Unix microseconds, the smallest and largest number for the infinite past and future.
+#pragma once
+
+#include <string_view>
+
+namespace sandkeep {
+
+inline constexpr std::string_view kStoreMigrations[] = {
+    R"sql(
+CREATE TABLE sandboxes (
+  key TEXT PRIMARY KEY,
+  principal TEXT NOT NULL,
+  label TEXT NOT NULL,
+  generation BLOB NOT NULL,
+  volume TEXT NOT NULL,
+  container TEXT,
+  created INTEGER NOT NULL,
+  last_used INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE jobs (
+  id BLOB PRIMARY KEY,
+  sandbox TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  command_head BLOB NOT NULL,
+  started INTEGER NOT NULL,
+  ended INTEGER NOT NULL,
+  merge_streams INTEGER NOT NULL,
+  stdin_open INTEGER NOT NULL,
+  stdout_inode INTEGER NOT NULL,
+  stderr_inode INTEGER NOT NULL,
+  stdin_inode INTEGER NOT NULL,
+  deadline INTEGER NOT NULL,
+  grace_us INTEGER NOT NULL,
+  ending INTEGER,
+  code INTEGER,
+  waiting_for_input INTEGER,
+  left_behind INTEGER,
+  wall_ms INTEGER,
+  output_bytes INTEGER,
+  dropped_bytes INTEGER,
+  remedy BLOB
+) WITHOUT ROWID;
+)sql",
+};
+
+}  // namespace sandkeep

@@ -1,0 +1,157 @@
+#include "agent/store/sqlite_store.h"
+
+#include "agent/store/rows.h"
+#include "agent/store/schema.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+// Reads every row; one that this program can't have written is left out and logged: a damaged row
+// must not keep the others from starting, and a sandbox's comes back from the binding of its
+// volume.
+template <typename Row>
+absl::StatusOr<std::vector<Row>> ReadAll(Database& db, const std::string& sql,
+                                         absl::StatusOr<Row> (*read)(const Statement&)) {
+  ASSIGN_OR_RETURN(Statement select, db.Prepare(sql));
+  std::vector<Row> rows;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool found, select.Step());
+    if (!found) return rows;
+    absl::StatusOr<Row> row = read(select);
+    if (row.ok()) {
+      rows.push_back(*std::move(row));
+    } else {
+      Log(Severity::kError, "store.row_dropped", {{"why", row.status()}});
+    }
+  }
+}
+
+std::string PutSql(std::string_view table, std::string_view columns) {
+  std::string marks = "?1";
+  const std::size_t count = Split(columns, ',').size();
+  for (std::size_t i = 2; i <= count; ++i) StrAppend(&marks, ", ?", i);
+  return StrCat("INSERT OR REPLACE INTO ", table, " (", columns, ") VALUES (", marks, ")");
+}
+
+absl::Status WithRemedy(const absl::Status& status, const std::string& path) {
+  return absl::Status(
+      status.code(), StrCat(ToStd(status.message()), " (", path,
+                            "). Move it away with its -wal and -shm: sandboxes and files are found "
+                            "again from their volumes, only records of commands are lost"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(Database durable,
+                   Database::Open(path, Database::Durability::kFull, kStoreMigrations));
+  ASSIGN_OR_RETURN(Database quick,
+                   Database::Open(path, Database::Durability::kNormal, kStoreMigrations));
+  ASSIGN_OR_RETURN(Statement put_job, quick.Prepare(PutSql("jobs", kJobColumns)));
+  ASSIGN_OR_RETURN(Statement touch,
+                   quick.Prepare("UPDATE sandboxes SET last_used = ?2 WHERE key = ?1"));
+  return std::unique_ptr<SqliteStore>(new SqliteStore({.durable = std::move(durable),
+                                                       .quick = std::move(quick),
+                                                       .put_job = std::move(put_job),
+                                                       .touch_sandbox = std::move(touch)}));
+}
+
+SqliteStore::~SqliteStore() {
+  thread_.stop();
+  thread_.join();
+}
+
+Async<std::vector<SandboxRow>> SqliteStore::LoadSandboxes() {
+  auto body = [this]() {
+    return ReadAll(db_.durable, StrCat("SELECT ", kSandboxColumns, " FROM sandboxes"),
+                   &ReadSandbox);
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::PutSandbox(SandboxRow row) {
+  auto body = [this, row = std::move(row)]() -> absl::Status {
+    ASSIGN_OR_RETURN(Statement put, db_.durable.Prepare(PutSql("sandboxes", kSandboxColumns)));
+    BindSandbox(put, row);
+    return put.Run();
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::SetContainer(SandboxKey key, std::optional<EngineName> container) {
+  auto body = [this, key = std::move(key), container = std::move(container)]() -> absl::Status {
+    ASSIGN_OR_RETURN(Statement set,
+                     db_.durable.Prepare("UPDATE sandboxes SET container = ?2 WHERE key = ?1"));
+    set.BindText(1, key.text());
+    if (container) {
+      set.BindText(2, container->text());
+    } else {
+      set.BindNull(2);
+    }
+    RETURN_IF_ERROR(set.Run());
+    if (db_.durable.Changes() == 0) return absl::NotFoundError("no row of that sandbox");
+    return absl::OkStatus();
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::TouchSandbox(SandboxKey key, absl::Time last_used) {
+  auto body = [this, key = std::move(key), last_used]() -> absl::Status {
+    db_.touch_sandbox.BindText(1, key.text()).Bind(2, TimeColumn(last_used));
+    RETURN_IF_ERROR(db_.touch_sandbox.Run());
+    if (db_.quick.Changes() == 0) return absl::NotFoundError("no row of that sandbox");
+    return absl::OkStatus();
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::DeleteSandbox(SandboxKey key) {
+  auto body = [this, key = std::move(key)]() -> absl::Status {
+    return db_.durable.Transact([&]() -> absl::Status {
+      ASSIGN_OR_RETURN(Statement jobs, db_.durable.Prepare("DELETE FROM jobs WHERE sandbox = ?1"));
+      RETURN_IF_ERROR(jobs.BindText(1, key.text()).Run());
+      ASSIGN_OR_RETURN(Statement row, db_.durable.Prepare("DELETE FROM sandboxes WHERE key = ?1"));
+      return row.BindText(1, key.text()).Run();
+    });
+  };
+  return OnThread(std::move(body));
+}
+
+Async<std::vector<JobRow>> SqliteStore::LoadJobs() {
+  auto body = [this]() {
+    return ReadAll(db_.quick, StrCat("SELECT ", kJobColumns, " FROM jobs ORDER BY started, id"),
+                   &ReadJob);
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::PutJob(JobRow row) {
+  auto body = [this, row = std::move(row)]() -> absl::Status {
+    BindJob(db_.put_job, row);
+    return db_.put_job.Run();
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::DeleteJobs(std::vector<JobId> ids) {
+  auto body = [this, ids = std::move(ids)]() -> absl::Status {
+    return db_.quick.Transact([&]() -> absl::Status {
+      ASSIGN_OR_RETURN(Statement row, db_.quick.Prepare("DELETE FROM jobs WHERE id = ?1"));
+      for (const JobId& id : ids) RETURN_IF_ERROR(row.BindBlob(1, id.bytes()).Run());
+      return absl::OkStatus();
+    });
+  };
+  return OnThread(std::move(body));
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& state_dir) {
+  const std::string path = StrCat(state_dir, "/agent.db");
+  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(path);
+  if (store.ok()) return *std::move(store);
+  const bool damaged = absl::IsDataLoss(store.status());
+  return damaged ? WithRemedy(store.status(), path) : store.status();
+}
+
+}  // namespace sandkeep
