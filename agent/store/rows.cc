@@ -140,9 +140,10 @@ void BindJob(Statement& statement, const JobRow& row) {
       .Bind(9, Inode(row.stdout_inode))
       .Bind(10, Inode(row.stderr_inode))
       .Bind(11, Inode(row.stdin_inode))
-      .Bind(12, TimeColumn(row.deadline))
-      .Bind(13, absl::ToInt64Microseconds(row.grace));
-  BindOutcome(statement, 14, row.outcome);
+      .Bind(12, row.spool_bytes)
+      .Bind(13, TimeColumn(row.deadline))
+      .Bind(14, absl::ToInt64Microseconds(row.grace));
+  BindOutcome(statement, 15, row.outcome);
 }
 
 absl::StatusOr<SandboxRow> ReadSandbox(const Statement& statement) {
@@ -171,7 +172,7 @@ absl::StatusOr<JobRow> ReadJob(const Statement& statement) {
   ASSIGN_OR_RETURN(JobId id, JobId::FromBytes(statement.Text(0)));
   ASSIGN_OR_RETURN(SandboxKey sandbox, SandboxKey::Parse(statement.Text(1)));
   ASSIGN_OR_RETURN(JobState state, StateOf(statement.Int(2)));
-  ASSIGN_OR_RETURN(std::optional<Outcome> outcome, ReadOutcome(statement, 13));
+  ASSIGN_OR_RETURN(std::optional<Outcome> outcome, ReadOutcome(statement, 14));
   return JobRow{
       .id = std::move(id),
       .sandbox = std::move(sandbox),
@@ -184,8 +185,9 @@ absl::StatusOr<JobRow> ReadJob(const Statement& statement) {
       .stdout_inode = InodeOf(statement.Int(8)),
       .stderr_inode = InodeOf(statement.Int(9)),
       .stdin_inode = InodeOf(statement.Int(10)),
-      .deadline = TimeOf(statement.Int(11)),
-      .grace = absl::Microseconds(statement.Int(12)),
+      .spool_bytes = statement.Int(11),
+      .deadline = TimeOf(statement.Int(12)),
+      .grace = absl::Microseconds(statement.Int(13)),
       .outcome = std::move(outcome),
   };
 }

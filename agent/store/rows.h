@@ -14,8 +14,8 @@ inline constexpr std::string_view kSandboxColumns =
     "key, principal, label, generation, volume, container, created, last_used";
 inline constexpr std::string_view kJobColumns =
     "id, sandbox, state, command_head, started, ended, merge_streams, stdin_open, stdout_inode, "
-    "stderr_inode, stdin_inode, deadline, grace_us, ending, code, waiting_for_input, left_behind, "
-    "wall_ms, output_bytes, dropped_bytes, remedy";
+    "stderr_inode, stdin_inode, spool_bytes, deadline, grace_us, ending, code, waiting_for_input, "
+    "left_behind, wall_ms, output_bytes, dropped_bytes, remedy";
 
 std::int64_t TimeColumn(absl::Time time);
 

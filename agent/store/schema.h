@@ -34,6 +34,7 @@ CREATE TABLE jobs (
   stdout_inode INTEGER NOT NULL,
   stderr_inode INTEGER NOT NULL,
   stdin_inode INTEGER NOT NULL,
+  spool_bytes INTEGER NOT NULL,
   deadline INTEGER NOT NULL,
   grace_us INTEGER NOT NULL,
   ending INTEGER,

@@ -49,6 +49,8 @@ struct JobRow {
   std::uint64_t stdout_inode = 0;
   std::uint64_t stderr_inode = 0;
   std::uint64_t stdin_inode = 0;
+  // The JOB_SPOOL_MAX that its spool is kept under: a changed setting must not move its gap.
+  std::int64_t spool_bytes = 0;
   absl::Time deadline = absl::InfiniteFuture();
   absl::Duration grace = absl::Seconds(2);
   std::optional<Outcome> outcome;

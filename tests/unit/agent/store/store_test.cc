@@ -138,6 +138,7 @@ TEST_F(StoreTest, AJobComesBackWholeAfterARestart) {
   job.stdout_inode = ~0ULL;
   job.stderr_inode = 2;
   job.stdin_inode = 3;
+  job.spool_bytes = 64 << 20;
   job.grace = absl::Milliseconds(150);
   job.outcome = Outcome{.ending = Ending::kTimedOut,
                         .code = 15,
@@ -166,6 +167,7 @@ TEST_F(StoreTest, AJobComesBackWholeAfterARestart) {
   EXPECT_EQ(got.stdout_inode, ~0ULL);
   EXPECT_EQ(got.stderr_inode, 2u);
   EXPECT_EQ(got.stdin_inode, 3u);
+  EXPECT_EQ(got.spool_bytes, 64 << 20);
   EXPECT_EQ(got.deadline, absl::InfiniteFuture());
   EXPECT_EQ(got.grace, absl::Milliseconds(150));
   ASSERT_TRUE(got.outcome.has_value());
