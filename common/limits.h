@@ -76,6 +76,26 @@ inline constexpr std::size_t kMaxEngineOutputBytes = 4_MiB;
 // The first start with a new image may copy its layers for the user namespace.
 inline constexpr std::chrono::seconds kEngineStartDeadline{300};
 inline constexpr std::chrono::seconds kInitHelloDeadline{10};
+// SIGKILL to giving up on a process that is stuck in the kernel.
+inline constexpr std::chrono::seconds kKilledProcessGrace{5};
+// What a log line quotes of a program's complaint.
+inline constexpr std::size_t kMaxComplaintBytes = 300;
+// An engine call that met another one's half-done work is tried again after this time, so often.
+inline constexpr std::chrono::milliseconds kEngineRetryPause{100};
+inline constexpr int kEngineTries = 4;
+// What podman says of everything it has: 4,096 containers and volumes with their labels.
+inline constexpr int kMaxEngineJsonDepth = 16;
+inline constexpr std::size_t kMaxBindingBytes = 16_KiB;
+
+// ---- The file process ----
+// One open or stat takes microseconds: then the process or the disk is stuck, and it is replaced.
+inline constexpr std::chrono::seconds kFileCallDeadline{10};
+inline constexpr std::chrono::seconds kFileProcessStartDeadline{10};
+// Volumes that it knows at once, each a descriptor; the least recently used makes room.
+inline constexpr std::size_t kMaxFileProcessVolumes = 256;
+// Calls under way; more are refused.
+inline constexpr std::size_t kMaxFileCalls = 1024;
+inline constexpr int kMaxListEntries = 10000;
 
 // ---- HTTP ----
 inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
