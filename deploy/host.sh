@@ -229,14 +229,18 @@ sk_write_file() {
 
 # --- running as the engine's user ----------------------------------------------------------------
 
-# sk_as USER HOME COMMAND…: as that user, with its own groups and no environment of ours.
-sk_as() {
+# sk_exec_as USER HOME [NAME=VALUE…] COMMAND…: becomes the command, as that user with its own groups
+# and no environment but the named variables. A parent that is killed takes the command with it.
+sk_exec_as() {
   local user=$1 home=$2
   shift 2
-  (cd / && exec setpriv --reuid "$user" --regid "$user" --init-groups env -i \
+  cd / || exit
+  exec setpriv --reuid "$user" --regid "$user" --init-groups --pdeathsig TERM env -i \
     HOME="$home" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    LC_ALL=C.UTF-8 "$@")
+    LC_ALL=C.UTF-8 "$@"
 }
+
+sk_as() { (sk_exec_as "$@"); }
 
 sk_as_agent() { sk_as "$SK_AGENT_USER" "$SK_AGENT_HOME" "XDG_RUNTIME_DIR=$SK_ENGINE_RUN" "$@"; }
 
