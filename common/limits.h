@@ -67,6 +67,19 @@ inline constexpr int kMaxConnectionsPerUid = 16;
 inline constexpr int kMaxConcurrentStreams = 1024;
 inline constexpr std::size_t kMaxRpcMetadataBytes = 8_KiB;
 inline constexpr std::chrono::seconds kRpcDeadline{30};
+// The longest answer that is no stream: 500 sandboxes, 1000 files, 1 MiB of output.
+inline constexpr std::size_t kMaxRpcResponseBytes = 6_MiB;
+// An error's text travels in metadata, percent-encoded: three times itself in the worst case.
+inline constexpr std::size_t kMaxRpcErrorBytes = 2_KiB;
+// What HTTP/2 may hold for a stream whose reader is slow: measured at 33 MB for 20 of them, against
+// 133 MB with a window that grows by probing.
+inline constexpr int kRpcWindowBytes = 256 << 10;
+// An agent that restarts is seen again within the first of these after a short outage, within the
+// second after a long one.
+inline constexpr std::chrono::milliseconds kReconnectBackoff{50};
+inline constexpr std::chrono::milliseconds kMaxReconnectBackoff{500};
+// One attempt to connect, HTTP/2 greeting included; an agent that hangs is unavailable after it.
+inline constexpr std::chrono::milliseconds kConnectDeadline{900};
 
 // ---- The engine ----
 // At most this many podman processes at once: more only wait for its locks.
@@ -118,6 +131,38 @@ inline constexpr std::size_t kMaxBearerBytes = 512;
 inline constexpr std::chrono::seconds kDefaultWait{45};
 inline constexpr std::chrono::seconds kMaxWait{280};
 inline constexpr std::size_t kMaxCaptionBytes = 1_KiB;
+// Every JSON value costs its parsed form 16 bytes and more: without this, 8 MiB of `[[],[],…` would
+// become a hundred. No message of the protocol comes near it.
+inline constexpr std::size_t kMaxJsonValues = 32768;
+// A request id is echoed, and kept while its call runs.
+inline constexpr std::size_t kMaxRequestIdBytes = 1_KiB;
+// One array of 2025-03-26; its messages are answered one after the other.
+inline constexpr std::size_t kMaxBatchMessages = 32;
+// Calls that `notifications/cancelled` can still find; a call beyond it runs, but can't be found.
+inline constexpr std::size_t kMaxTrackedCalls = 4096;
+// Of a job's output, what is streamed as it comes. Above it only the end is fetched, once there is
+// one: who prints a gigabyte must not make the gateway read it.
+inline constexpr std::int64_t kStreamedOutputBytes = 1LL << 20;
+// Between two looks at a job whose output isn't streamed any more.
+inline constexpr std::chrono::milliseconds kMinOutputPoll{20};
+inline constexpr std::chrono::milliseconds kMaxOutputPoll{250};
+// What stands for "the ceiling" where a caller names no timeout; the agent lowers it.
+inline constexpr std::chrono::hours kNoTimeout{24 * 365};
+// How long the agent's limits and network, which the tool descriptions name, count as known; and
+// until the next try while it doesn't answer.
+inline constexpr std::chrono::seconds kHostFactsAge{60};
+inline constexpr std::chrono::seconds kHostFactsRetry{2};
+// An attached image above this a side makes some clients' conversations unusable for good.
+inline constexpr int kMaxImagePixels = 8000;
+// What sandbox_info shows of the request and of the sandboxes.
+inline constexpr std::size_t kMaxShownHeaders = 64;
+inline constexpr std::size_t kMaxShownHeaderBytes = 200;
+inline constexpr int kMaxShownSandboxes = 50;
+// A missing label is answered with this many of the principal's own.
+inline constexpr int kMaxSuggestedLabels = 5;
+// A missing file is answered with the nearest names among this many.
+inline constexpr int kMaxSearchedFiles = 1000;
+inline constexpr std::size_t kMaxSuggestedFiles = 5;
 inline constexpr std::size_t kMaxKeyNameBytes = 64;
 // A link's signature: 128 bits of the HMAC, short enough for a model to copy.
 inline constexpr std::size_t kLinkSignatureBytes = 16;
