@@ -3,19 +3,25 @@
 // as a Disposition.
 //
 // Serves both eras on one endpoint: the body decides which. Thread-safe; each request is one
-// coroutine on its caller's executor, with no state shared between requests but the agent client.
+// coroutine on its caller's executor, with no state shared between requests but the agent client,
+// what is known of the host, and the table of calls that can be cancelled by their id.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "agent/client/agent_client.h"
 #include "common/async.h"
+#include "common/clock.h"
 #include "common/ids.h"
+#include "common/random.h"
 
 namespace sandkeep::mcp {
 
@@ -32,6 +38,7 @@ struct Request {
   std::optional<std::string> protocol_version;
   std::optional<std::string> method;
   std::optional<std::string> name;
+  // Ignored: no state is kept between requests, and none is issued.
   std::optional<std::string> session_id;
   bool accepts_event_stream = false;
   // All headers as received, for sandbox_info, which shows an allowlist of them.
@@ -64,8 +71,13 @@ class EventSink {
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
-  // Never fails: every error is an answer of the protocol. Cancelled by its coroutine's
-  // cancellation slot when a modern client closed its stream.
+  // Never fails: every error is an answer of the protocol.
+  //
+  // To be started by a co_spawn of its own, since it handles cancellation by itself. The transport
+  // emits `terminal` on its slot, from the same executor, whenever the client's stream has closed:
+  // in 2026-07-28 that ends the call, in older versions the command runs on. Either way Handle
+  // then comes to its end by itself (it may have to tell the agent first), and nobody wants the
+  // reply.
   virtual boost::asio::awaitable<Reply> Handle(Request request, EventSink& events) = 0;
 };
 
@@ -83,9 +95,13 @@ struct EndpointSettings {
   std::size_t max_output_bytes = 49152;   // MAX_OUTPUT_BYTES
   std::size_t inline_max_bytes = 49152;   // SANDBOX_INLINE_MAX
   std::size_t image_max_bytes = 1572864;  // SANDBOX_IMAGE_MAX
+  bool cancel_on_disconnect = true;       // CANCEL_ON_DISCONNECT
+  // A file's media type by its name; the downloads folder has the table.
+  std::function<std::string(std::string_view name)> mime_type_of;
 };
 
-std::unique_ptr<Endpoint> MakeEndpoint(AgentClient& agent, LinkMaker& links, Random& random,
-                                       EndpointSettings settings);
+// All references outlive the endpoint, and the endpoint every call of Handle.
+std::unique_ptr<Endpoint> MakeEndpoint(AgentClient& agent, LinkMaker& links, Clock& clock,
+                                       Random& random, EndpointSettings settings);
 
 }  // namespace sandkeep::mcp
