@@ -122,9 +122,32 @@ inline constexpr std::chrono::seconds kWriteDeadline{60};
 // Proxies cut idle streams at 60 s and more.
 inline constexpr std::chrono::seconds kKeepAliveInterval{15};
 inline constexpr int kMaxConnections = 10000;
-inline constexpr int kMaxPipelinedRequests = 1000;
 inline constexpr std::size_t kMaxUrlBytes = 8_KiB;
 inline constexpr std::size_t kMaxBearerBytes = 512;
+// Browsers send about 20.
+inline constexpr std::size_t kMaxHeaders = 100;
+// One read of a body, and one write of a download: a slow reader must take this much within
+// kWriteDeadline.
+inline constexpr std::size_t kHttpPieceBytes = 64_KiB;
+// A call that isn't done by then goes on as an event stream, if its client takes one.
+inline constexpr std::chrono::seconds kStreamAfter{1};
+// Events that wait for a slow client; more are dropped.
+inline constexpr std::size_t kMaxWaitingEvents = 64;
+inline constexpr std::size_t kMaxWaitingEventBytes = 1_MiB;
+// Downloads at once: each holds a stream of the agent's and a few of its chunks.
+inline constexpr int kMaxDownloads = 256;
+// After an answer that leaves a request unread: long enough for the client to see the answer.
+inline constexpr std::chrono::seconds kLingerDeadline{2};
+inline constexpr std::size_t kMaxLingerBytes = 1_MiB;
+// Without descriptors accept fails at once, again and again.
+inline constexpr std::chrono::milliseconds kAcceptPause{100};
+// SIGTERM: answers in flight have this long to finish.
+inline constexpr std::chrono::seconds kDrainDeadline{10};
+inline constexpr int kGatewayThreads = 2;
+// The running gateway sees a key added or removed within the interval; one unknown key makes it
+// look at once, but not more often than the pause.
+inline constexpr std::chrono::milliseconds kKeyRefreshInterval{250};
+inline constexpr std::chrono::milliseconds kKeyRefreshPause{50};
 
 // ---- MCP ----
 // `wait`: most clients give up on a call after 60 s.

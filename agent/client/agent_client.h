@@ -19,12 +19,13 @@ namespace sandkeep {
 
 // A stream from the agent, pulled: Next issues one read and nothing is read ahead, so that a slow
 // reader stops the agent through HTTP/2's flow control. Destroying it cancels the call and never
-// waits.
+// waits. A Next whose wait is cancelled answers Cancelled and takes nothing from the stream: the
+// next Next goes on where it was. One Next at a time.
 template <typename Message>
 class AgentStream {
  public:
   virtual ~AgentStream() = default;
-  // nullopt: the stream ended well.
+  // nullopt: the stream ended well. After the end, the same answer again.
   virtual Async<std::optional<Message>> Next() = 0;
 };
 
