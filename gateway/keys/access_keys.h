@@ -1,0 +1,53 @@
+// Who a bearer token is. The keys stand in memory by their hash, so that a look-up costs well under
+// a microsecond and never touches the disk; a thread of its own reads the database again soon after
+// the `keys` command has changed it, and at once (but not more often than kKeyRefreshPause) when a
+// key isn't known: it may have been added a moment ago. The thread's death is the destructor's.
+//
+// Look-ups from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "gateway/keys/key_table.h"
+
+namespace sandkeep {
+
+class AccessKeys {
+ public:
+  // Reads the table and starts the thread.
+  static absl::StatusOr<std::unique_ptr<AccessKeys>> Start(KeyTable table);
+  ~AccessKeys();
+  AccessKeys(const AccessKeys&) = delete;
+  AccessKeys& operator=(const AccessKeys&) = delete;
+
+  // nullopt: no such key. By hash: how long a look-up takes tells nothing about any key.
+  std::optional<KeyOwner> Find(std::string_view key);
+
+  bool empty() const;
+
+ private:
+  AccessKeys(KeyTable table, std::int64_t version, KeyOwners owners);
+
+  void Refresh();
+  bool WaitForNextRefresh();
+  void ReadAgainIfChanged();
+  std::shared_ptr<const KeyOwners> Snapshot() const;
+
+  // The thread's alone once it runs.
+  KeyTable table_;
+  std::int64_t version_;
+
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<const KeyOwners> owners_ ABSL_GUARDED_BY(mutex_);
+  bool missed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace sandkeep

@@ -1,0 +1,15 @@
+// The gateway's database, <state dir>/gateway.db: principals and their access keys, and the keys
+// that sign links. Every commit survives a power cut. Opened by the running gateway and by the
+// `keys` command at the same time; each has a connection of its own.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/sqlite.h"
+
+namespace sandkeep {
+
+absl::StatusOr<Database> OpenGatewayDatabase(const std::string& state_dir);
+
+}  // namespace sandkeep
