@@ -39,7 +39,11 @@ FROM ${BASE} AS build
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 COPY deploy/host.sh /src/deploy/host.sh
 RUN . /src/deploy/host.sh; sk_install_packages build
-COPY . /src
+COPY CMakeLists.txt CMakePresets.json /src/
+COPY proto/ /src/proto/
+COPY common/ /src/common/
+COPY agent/ /src/agent/
+COPY gateway/ /src/gateway/
 # Beside the executables, the names of the packages whose libraries they load.
 RUN . /src/deploy/host.sh; sk_build release; \
     cd /src/build/release; \

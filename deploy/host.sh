@@ -266,7 +266,7 @@ sk_build() {
   local preset=$1 dir=$SK_ROOT/build/$1 targets=("${@:2}")
   ((${#targets[@]})) || targets=("${SK_EXECUTABLES[@]}")
   (
-    export CCACHE_DIR=${CCACHE_DIR:-$SK_CACHE/ccache} CCACHE_BASEDIR=$SK_ROOT
+    export CCACHE_DIR=${CCACHE_DIR:-$SK_CACHE/ccache}
     cd "$SK_ROOT" || exit
     [[ -f $dir/build.ninja ]] || cmake --preset "$preset" >&2
     ninja -C "$dir" -j "$(sk_jobs)" "${targets[@]}" >&2

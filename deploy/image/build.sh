@@ -23,11 +23,11 @@ quietly() {
   }
 }
 
-# The build's context, readable for the engine's user: the Dockerfile and what is laid over the
-# base, which is our own files and this machine's way to its package sources.
+# The build's context, readable for the engine's user: the Dockerfile as far as it makes a sandbox,
+# and what is laid over the base: our own files and this machine's way to its package sources.
 lay_out_context() {
   mkdir -p "$CONTEXT/deploy/image"
-  cp "$SK_ROOT/Dockerfile" "$CONTEXT/"
+  sed '/^FROM .* AS build$/,$d' "$SK_ROOT/Dockerfile" >"$CONTEXT/Dockerfile"
   cp -R "$HERE/rootfs" "$CONTEXT/deploy/image/"
   python3 "$HERE/host_packages.py" "$SUITE" "$CONTEXT/deploy/image/rootfs"
   chmod -R u=rwX,go=rX "$CONTEXT"
@@ -84,14 +84,17 @@ make_base() {
 }
 
 build_image() {
-  local old input=$1
-  old=$(sk_podman image inspect --format '{{.Id}}' "$IMAGE" 2>/dev/null || true)
-  quietly sk_podman build -q --target sandbox --tag "$IMAGE" --label "$LABEL=$input" \
-    --build-arg "BASE=$BASE" --pull-never --isolation=chroot --network=host \
-    ${FRESH:+--no-cache} "$CONTEXT"
-  # The one before goes, unless a container still uses it.
-  [[ -z $old || $old == "$(sk_podman image inspect --format '{{.Id}}' "$IMAGE")" ]] ||
+  quietly sk_podman build -q --target sandbox --tag "$IMAGE" --label "$LABEL=$1" \
+    --build-arg "BASE=$BASE" --pull-never --isolation=chroot --network=host --layers=false \
+    "$CONTEXT"
+}
+
+# Removes the images that this one replaces, but for those that a container still uses.
+remove_old_images() {
+  local old
+  for old in $(sk_podman images -q --filter dangling=true --filter "label=$LABEL"); do
     sk_podman image rm "$old" >/dev/null 2>&1 || true
+  done
 }
 
 # The first container of an image waits until every file of it has been given to the ids that
@@ -121,4 +124,5 @@ if [[ -n $FRESH || $(label_of_image) != "$INPUT" ]]; then
   find_base
   build_image "$INPUT"
   map_ids
+  remove_old_images
 fi
