@@ -1,0 +1,91 @@
+"""kill -9 of either process, at any time, loses no output and leaves the next call working."""
+
+import threading
+import time
+
+from mcp_client import McpClient
+from stack import Stack, wait_for
+
+COUNTING = "for i in $(seq 1 400); do echo line-$i; sleep 0.01; done; exit 7"
+
+
+def test_a_running_command_survives_kill_9_of_the_agent_with_its_output_whole(stack, alice, label):
+    alice.run(label, f"({COUNTING}) >/workspace/expected 2>&1 & echo started")
+    alice.run(label, f"nohup bash -c '{COUNTING}' >/dev/null 2>&1 & echo $! >/workspace/pid")
+    # The job itself, watched through the agent's own API by a gateway that loses it:
+    results = []
+
+    def run():
+        with McpClient(stack.url, stack.key) as other:
+            results.append(other.run(label, f"touch up; {COUNTING}"))
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_for("the command to run", lambda: alice.run(label, "test -e up").exit_code == 0)
+    stack.kill_agent()
+    stack.start_agent()
+    thread.join(60)
+    assert results, "the call was answered"
+    wait_for("the process left behind to end", lambda: alice.run(label, "kill -0 $(cat pid)").exit_code != 0)
+    jobs = stack.ctl("jobs", "--json", check=False)
+    assert alice.output(label, "wc -l <expected") == "400\n"
+    assert "restart" in results[0].text or results[0].exit_code == 7, (results, jobs)
+
+
+def test_without_an_agent_a_tool_says_so_and_works_within_a_second_of_its_return(stack, alice, label):
+    assert alice.run(label, "true").exit_code == 0
+    stack.stop_agent()
+    try:
+        before = time.monotonic()
+        result = alice.run(label, "true")
+        assert result.is_error and "agent" in result.text.lower(), result
+        assert time.monotonic() - before < 2
+        assert alice.request("tools/list")["result"]["tools"], "what needs no agent goes on"
+    finally:
+        stack.start_agent()
+    before = time.monotonic()
+    wait_for("the next call to work", lambda: alice.run(label, "true").exit_code == 0, 5)
+    assert time.monotonic() - before < 1
+
+
+def test_sandboxes_run_on_while_the_agent_restarts(stack, alice, label):
+    alice.output(label, "echo kept >/tmp/outside-the-workspace")
+    stack.stop_agent()
+    stack.start_agent()
+    result = alice.run(label, "cat /tmp/outside-the-workspace")
+    assert result.output == "kept\n" and "[rebuilt]" not in result.first_line, result
+
+
+def test_kill_9_of_the_gateway_keeps_keys_and_links(stack, alice, label):
+    alice.output(label, "echo x >f.txt")
+    stack.kill_gateway()
+    stack.start_gateway()
+    assert alice.run(label, "true").exit_code == 0
+
+
+def test_a_lost_database_loses_no_files():
+    with Stack() as stack, McpClient(stack.url, stack.key) as client:
+        client.output("keeper", "echo kept >f.txt")
+        stack.stop_agent()
+        for path in (stack.state / "agent").glob("*.db*"):
+            path.unlink()
+        stack.start_agent()
+        assert client.output("keeper", "cat f.txt") == "kept\n"
+
+
+def test_keys_work_at_once_and_stop_at_once(stack, alice):
+    key = stack.add_key("carol")
+    with McpClient(stack.url, key) as carol:
+        wait_for("the new key", lambda: carol.send("GET", "/mcp", headers={"Authorization": f"Bearer {key}"}).status != 401, 2)
+        stack.keys("remove", "carol")
+        wait_for("the key's end", lambda: carol.send("GET", "/mcp", headers={"Authorization": f"Bearer {key}"}).status == 401, 2)
+
+
+def test_a_second_agent_on_one_state_directory_refuses_to_start(stack):
+    first = stack.agent
+    try:
+        stack.start_agent(wait=False)
+        assert stack.agent.wait(timeout=20) != 0
+    finally:
+        stack._end(stack.agent, 9)
+        stack.agent = first
+    assert stack.ctl("info").returncode == 0

@@ -1,0 +1,123 @@
+"""A file gets out by a signed link and by nothing else, and only a regular file of the workspace does."""
+
+import re
+import urllib.parse
+
+import pytest
+from mcp_client import McpClient
+from stack import Stack
+
+LINK = re.compile(r"\((http://[^)\s]+/dl/[^)\s]+)\)")
+
+
+def link_in(result):
+    found = LINK.search(result.text)
+    assert found, result
+    return urllib.parse.urlsplit(found.group(1)).path
+
+
+def fetch(client, path, method="GET", **headers):
+    """Without the access key: the link is the permission."""
+    return client.send(method, path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+
+def test_a_text_file_is_shown_and_linked(alice, label):
+    alice.output(label, "printf 'line\\r\\nlast' >notes.txt")
+    result = alice.call("present_file", sandbox=label, path="notes.txt", caption="My notes")
+    assert "line" in result.text and "the person doesn't see this result" in result.text
+    answer = fetch(alice, link_in(result))
+    assert (answer.status, answer.body) == (200, b"line\r\nlast")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_path_below_workspace_is_the_same_file(alice, label):
+    alice.output(label, "mkdir -p d; echo x >d/f.txt")
+    for path in ("d/f.txt", "/workspace/d/f.txt", "./d//f.txt"):
+        assert not alice.call("present_file", sandbox=label, path=path).is_error, path
+
+
+def test_binary_files_arrive_whole(alice, label):
+    digest = alice.output(label, "head -c 3000000 /dev/urandom >data.bin; sha256sum <data.bin").split()[0]
+    path = link_in(alice.call("present_file", sandbox=label, path="data.bin"))
+    import hashlib
+    answer = fetch(alice, path)
+    assert hashlib.sha256(answer.body).hexdigest() == digest
+    part = fetch(alice, path, Range="bytes=10-19")
+    assert (part.status, part.body) == (206, answer.body[10:20])
+    assert fetch(alice, path, Range="bytes=3000000-").status == 416
+    head = fetch(alice, path, "HEAD")
+    assert (head.status, head.headers["content-length"], head.body) == (200, "3000000", b"")
+
+
+def test_a_picture_is_attached_and_linked(alice, label):
+    alice.output(label, "base64 -d >dot.png <<<iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==")
+    result = alice.call("present_file", sandbox=label, path="dot.png")
+    assert [part["mimeType"] for part in result.content if part["type"] == "image"] == ["image/png"]
+    assert fetch(alice, link_in(result)).status == 200
+
+
+def test_names_in_any_script_keep_their_name(alice, label):
+    name = "Übersicht 琥珀 'q\" (1).txt"
+    alice.output(label, f"cat >$'{name.replace(chr(39), chr(92) + chr(39))}' <<<x")
+    path = link_in(alice.call("present_file", sandbox=label, path=name))
+    answer = fetch(alice, path)
+    assert answer.status == 200
+    assert urllib.parse.quote(name, safe="()").split("%20")[0].encode() in answer.headers["content-disposition"].encode()
+
+
+@pytest.mark.parametrize("path", ["../etc/passwd", "/etc/passwd", "link", "dir-link/passwd", "up/../../etc/passwd", "fifo",
+                                  "device", "a\0b", "missing", "/workspace/../etc/passwd", "proc-root/etc/passwd"])
+def test_ways_out_of_the_workspace_are_refused(alice, shared_label, path):
+    alice.run(shared_label, "ln -sf /etc/passwd link; ln -sfn /etc dir-link; mkdir -p up; rm -f fifo; mkfifo fifo; "
+                            "ln -sfn /proc/self/root proc-root; mknod device c 1 5")
+    result = alice.call("present_file", sandbox=shared_label, path=path)
+    assert result.is_error, result
+    assert "root:" not in result.text
+
+
+def test_a_name_that_is_not_utf8_is_answered(alice, label):
+    alice.output(label, "echo x >$'caf\\xe9.txt'")
+    body = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"present_file","arguments":{"sandbox":"' + \
+        label.encode() + b'","path":"caf\xe9.txt"}}}'
+    assert alice.post(body).status == 400, "JSON is UTF-8"
+    listing = alice.call("present_file", sandbox=label, path="caf.txt")
+    assert listing.is_error
+
+
+def test_a_file_outside_is_refused_with_the_line_that_copies_it(alice, label):
+    alice.output(label, "echo x >/tmp/report.txt")
+    result = alice.call("present_file", sandbox=label, path="/tmp/report.txt")
+    assert result.is_error and "cp " in result.text and "/workspace" in result.text
+
+
+def test_a_missing_file_names_the_nearest(alice, label):
+    alice.output(label, "echo x >report-final.txt")
+    result = alice.call("present_file", sandbox=label, path="report_final.txt")
+    assert result.is_error and "report-final.txt" in result.text
+
+
+def test_a_link_with_any_character_altered_is_the_same_404(alice, label):
+    alice.output(label, "echo x >f.txt")
+    path = link_in(alice.call("present_file", sandbox=label, path="f.txt"))
+    assert fetch(alice, path).status == 200
+    plain = fetch(alice, "/dl/1/x/y-aaaaaaaaaaaaaaaa/z")
+    for at in range(len("/dl/"), len(path)):
+        if path[at] == "/":
+            continue
+        other = "A" if path[at] != "A" else "B"
+        answer = fetch(alice, path[:at] + other + path[at + 1:])
+        assert (answer.status, answer.body) == (404, plain.body), path[:at] + "*"
+
+
+def test_an_expired_link_says_so():
+    with Stack(gateway_settings={"SANDBOX_LINK_TTL": "1"}) as stack, McpClient(stack.url, stack.key) as client:
+        client.output("brief", "echo x >f.txt")
+        path = link_in(client.call("present_file", sandbox="brief", path="f.txt"))
+        from stack import wait_for
+        answer = wait_for("the link to expire", lambda: (a := fetch(client, path)).status == 410 and a, 10)
+        assert b"again" in answer.body
+
+
+def test_another_principals_file_cannot_be_presented(alice, bob, label):
+    alice.output(label, "echo hers >f.txt")
+    assert bob.call("present_file", sandbox=label, path="f.txt").is_error

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# The lanes of CI: which suites run over which build. Sourced by run.sh.
+
+LANES=(core asan tsan clang debian12 debian13)
+
+run_lanes() {
+  local lane started
+  for lane in "$@"; do
+    declare -F "lane_$lane" >/dev/null || sk_die "no lane named '$lane': ${LANES[*]}"
+  done
+  for lane in "$@"; do
+    started=$SECONDS
+    printf '\n==== lane %s\n' "$lane"
+    "lane_$lane"
+    printf '==== lane %s took %d s\n' "$lane" $((SECONDS - started))
+  done
+}
+
+lane_core() { PRESET=ci run_suites format rules tidy unit integration contract e2e interop; }
+
+# What a sanitizer can see: our own code, on the real init and real sockets.
+lane_asan() {
+  ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 \
+    PRESET=asan run_suites unit integration contract
+}
+
+lane_tsan() {
+  TSAN_OPTIONS="suppressions=$HERE/tsan.supp:second_deadlock_stack=1" PRESET=tsan run_suites unit integration
+}
+
+lane_clang() {
+  PRESET=clang run_suites unit integration
+}
+
+lane_debian12() { clean_debian bookworm; }
+lane_debian13() { clean_debian trixie; }
+
+# A fresh Debian in a folder: a copy of the clone builds there with that release's compiler and libraries, and its unit and
+# integration tests pass. What needs containers is the core lane's.
+clean_debian() {
+  local release=$1 root
+  sk_install_packages image
+  root=$(mktemp -d /var/tmp/sandkeep-clean.XXXXXXXX)
+  printf '\n== clean %s\n' "$release"
+  check "a clean clone on $release" "$HERE/clean_debian.sh" "$release" "$root"
+  rm -rf --one-file-system "$root"
+}

@@ -1,0 +1,33 @@
+"""g++ 12 destroys a capturing closure twice when it is a temporary inside a co_await expression: name it first."""
+
+import pathlib
+import re
+import sys
+
+CAPTURE = re.compile(r"\[\s*[^\]\s][^\]]*\]\s*(\([^)]*\))?\s*(mutable\s*)?(noexcept\s*)?(->\s*[\w:<>]+\s*)?\{")
+
+
+def statements(text):
+    """Each co_await with the rest of its statement, and the line on which it starts."""
+    text = re.sub(r"//[^\n]*", "", text)
+    for found in re.finditer(r"\bco_await\b", text):
+        depth, end = 0, found.end()
+        while end < len(text):
+            char = text[end]
+            depth += char in "([{"
+            depth -= char in ")]}"
+            if depth < 0 or (char == ";" and depth == 0):
+                break
+            end += 1
+        yield text.count("\n", 0, found.start()) + 1, text[found.end():end]
+
+
+root = pathlib.Path(sys.argv[1])
+found = []
+for folder in ("common", "agent", "gateway", "tests"):
+    for path in sorted((root / folder).rglob("*")):
+        if path.suffix in (".h", ".cc"):
+            found += [f"{path.relative_to(root)}:{line}: a capturing lambda inside a co_await expression"
+                      for line, statement in statements(path.read_text()) if CAPTURE.search(statement)]
+print("\n".join(found))
+sys.exit(bool(found))

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs the tests, and installs what they need first.
+#   tests/run.sh                  every suite
+#   tests/run.sh SUITE…           some: format rules tidy unit integration contract e2e interop
+#   tests/run.sh --lane LANE      one lane of CI: core asan tsan clang debian12 debian13
+#   tests/run.sh --all            every lane
+# Each suite, and the whole run, ends with a line `N passed, N failed, N skipped`.
+set -euo pipefail
+
+HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=deploy/host.sh
+. "$HERE/../deploy/host.sh"
+# shellcheck source=tests/suites.sh
+. "$HERE/suites.sh"
+# shellcheck source=tests/lanes.sh
+. "$HERE/lanes.sh"
+
+main() {
+  cd "$SK_ROOT"
+  trap 'rm -f "$COUNTS"' EXIT
+  case ${1:-} in
+    -h | --help)
+      sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      return
+      ;;
+    --all) run_lanes "${LANES[@]}" ;;
+    --lane) run_lanes "${2:?--lane needs a name: ${LANES[*]}}" ;;
+    '') run_suites "${SUITES[@]}" ;;
+    *) run_suites "$@" ;;
+  esac
+  print_total
+  all_passed
+}
+
+main "$@"

@@ -1,0 +1,209 @@
+# shellcheck shell=bash
+# The suites: each a function suite_NAME that adds to the counts. Sourced by run.sh.
+
+SUITES=(format rules tidy unit integration contract e2e interop)
+# The build that suites test; lanes set another.
+PRESET=${PRESET:-ci}
+# A line `passed failed skipped` for each thing counted.
+COUNTS=$(mktemp)
+
+run_suites() {
+  local suite
+  for suite in "$@"; do
+    declare -F "suite_$suite" >/dev/null || sk_die "no suite named '$suite': ${SUITES[*]}"
+  done
+  sk_install_packages build run test
+  for suite in "$@"; do run_suite "$suite"; done
+}
+
+# In a subshell, so that a suite that can't go on (its build failed, say) ends itself alone, as failed.
+run_suite() {
+  local suite=$1 started=$SECONDS lines status=0
+  printf '\n== %s (%s)\n' "$suite" "$PRESET"
+  lines=$(wc -l <"$COUNTS")
+  set +e
+  (
+    set -e
+    "suite_$suite"
+  )
+  status=$?
+  set -e
+  ((status == 0)) || {
+    printf 'FAILED: the suite %s ended early\n' "$suite"
+    count 0 1 0
+  }
+  printf '%s: %s (%d s)\n' "$suite" "$(sum_counts "$lines")" $((SECONDS - started))
+}
+
+# sum_counts SKIP: of the lines after the first SKIP.
+sum_counts() {
+  awk -v skip="$1" 'NR > skip { p += $1; f += $2; s += $3 }
+    END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$COUNTS"
+}
+
+print_total() { printf '\n%s\n' "$(sum_counts 0)"; }
+
+all_passed() { awk '{ p += $1; f += $2 } END { exit !(p > 0 && f == 0) }' "$COUNTS"; }
+
+count() { printf '%d %d %d\n' "$1" "$2" "$3" >>"$COUNTS"; }
+
+# check NAME COMMAND…: one test that is a command.
+check() {
+  local name=$1
+  shift
+  if "$@"; then
+    count 1 0 0
+  else
+    printf 'FAILED: %s\n' "$name"
+    count 0 1 0
+  fi
+}
+
+# --- what needs no build -------------------------------------------------------------------------
+
+our_sources() { git ls-files -co --exclude-standard '*.cc' '*.h'; }
+
+suite_format() {
+  # shellcheck disable=SC2046 # our file names have no spaces
+  check 'clang-format' clang-format-19 --dry-run --Werror $(our_sources)
+  # shellcheck disable=SC2046
+  check 'shellcheck' shellcheck -x $(git ls-files -co --exclude-standard '*.sh' .ci/run)
+}
+
+suite_rules() {
+  build_executables
+  local rule
+  for rule in "$HERE"/rules/*.py; do
+    check "rules/${rule##*/}" python3 "$rule" "$SK_ROOT" "$SK_ROOT/build/$PRESET"
+  done
+}
+
+# clang-tidy on what changed: since the merge base in CI, else what is not committed and the last commit.
+suite_tidy() {
+  local base files
+  build_executables
+  base=$(git merge-base HEAD "${TIDY_BASE:-HEAD~1}" 2>/dev/null || git rev-list --max-parents=0 HEAD | tail -n 1)
+  mapfile -t files < <({ git diff --name-only --diff-filter=d "$base" -- '*.cc'; git ls-files -o --exclude-standard '*.cc'; } | sort -u)
+  ((${#files[@]})) || { check 'no changed files' true; return; }
+  check "clang-tidy on ${#files[@]} files" tidy_files "${files[@]}"
+}
+
+# Two at a time; g++-only warning flags mean nothing to clang.
+tidy_files() {
+  printf '%s\0' "$@" | xargs -0 -n 1 -P "$(sk_jobs)" \
+    clang-tidy-19 --quiet -p "build/$PRESET" --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+}
+
+# --- GoogleTest ----------------------------------------------------------------------------------
+
+build_executables() { sk_build "$PRESET"; }
+build_tests() { sk_build "$PRESET" all; }
+
+# gtest_folder FOLDER [RUNNER…]: every test program below build/PRESET/tests/FOLDER.
+gtest_folder() {
+  local folder=$SK_ROOT/build/$PRESET/tests/$1 program
+  shift
+  while read -r program; do gtest_program "$program" "$@"; done < <(
+    find "$folder" -type f -executable -name '*_test' | sort)
+}
+
+gtest_program() {
+  local program=$1 report log
+  shift
+  report=$(mktemp --suffix=.json) log=$(mktemp)
+  chmod 0666 "$report"
+  if ! timeout 600 "$@" "$program" --gtest_output="json:$report" --gtest_brief=1 >"$log" 2>&1; then
+    printf 'FAILED: %s\n' "${program##*/}"
+    tail -n 60 "$log"
+  fi
+  grep -h 'SKIPPED' -A2 "$log" | head -n 20 || true
+  local counts
+  # shellcheck disable=SC2207 # three numbers
+  counts=($(python3 "$HERE/gtest_counts.py" "$report"))
+  count "${counts[@]}"
+  rm -f "$report" "$log"
+}
+
+suite_unit() {
+  build_tests
+  prepare_live_host
+  gtest_folder unit
+}
+
+suite_integration() {
+  build_tests
+  gtest_folder integration
+}
+
+# The contract of the container runtime holds for the fake and for real podman, which only its own user can run. That user can't
+# look into every clone, so it runs a copy.
+suite_contract() {
+  local copy
+  build_tests
+  prepare_live_host
+  copy=$(mktemp -d /tmp/sandkeep-contract.XXXXXXXX)
+  chmod 0755 "$copy"
+  cp build/"$PRESET"/tests/contract/*_test build/"$PRESET"/agent/init/sandkeep-init \
+    build/"$PRESET"/agent/file_process/sandkeep-files "$copy"
+  local program
+  for program in "$copy"/*_test; do gtest_program "$program" run_as_agent "$copy"; done
+  rm -rf "$copy"
+}
+
+run_as_agent() {
+  local dir=$1
+  shift
+  sk_as_agent "SANDKEEP_TEST_INIT=$dir/sandkeep-init" "SANDKEEP_TEST_FILES=$dir/sandkeep-files" "$@"
+}
+
+# --- live ----------------------------------------------------------------------------------------
+
+prepare_live_host() {
+  sk_install_packages image
+  sk_create_users
+  sk_prepare_host
+  "$SK_ROOT/deploy/image/build.sh"
+}
+
+# pytest_folder FOLDER: its tests against a live agent and gateway.
+pytest_folder() {
+  local report counts
+  report=$(mktemp --suffix=.xml)
+  SANDKEEP_BUILD=$SK_ROOT/build/$PRESET PYTHONDONTWRITEBYTECODE=1 \
+    timeout 1800 python3 -m pytest -c "$HERE/$1/pytest.ini" --junit-xml="$report" "$HERE/$1" </dev/null || true
+  # shellcheck disable=SC2207 # three numbers
+  counts=($(python3 "$HERE/junit_counts.py" "$report"))
+  count "${counts[@]}"
+  rm -f "$report"
+}
+
+need_pytest() { python3 -c 'import pytest' 2>/dev/null || sk_install_packages pytest; }
+
+suite_e2e() {
+  build_executables
+  prepare_live_host
+  need_pytest
+  pytest_folder e2e
+}
+
+suite_interop() {
+  build_executables
+  prepare_live_host
+  need_pytest
+  need_node_modules "$HERE/interop"
+  pytest_folder interop
+}
+
+# The pinned clients, kept by a hash of their lock file.
+need_node_modules() {
+  local dir=$1 cache
+  command -v npm >/dev/null || sk_install_packages node
+  cache=$SK_CACHE/node_modules/$(sha256sum <"$dir/package-lock.json" | cut -c1-16)
+  if [[ ! -f $cache/complete ]]; then
+    rm -rf "$cache" && mkdir -p "$cache"
+    cp "$dir/package.json" "$dir/package-lock.json" "$cache"
+    (cd "$cache" && npm ci --ignore-scripts --no-audit --no-fund >&2) || return
+    touch "$cache/complete"
+  fi
+  ln -sfn "$cache/node_modules" "$dir/node_modules"
+}
