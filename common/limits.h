@@ -36,8 +36,22 @@ inline constexpr std::size_t kCommandHeadChars = 80;
 inline constexpr std::int64_t kSpoolHeadBytes = 16LL << 20;
 // After a command's exit, for bytes still in the pipe when a process left behind holds it open.
 inline constexpr std::chrono::milliseconds kExitGrace{50};
+// At most this long, even if it never falls silent: what the command itself printed is out of the
+// pipe by then.
+inline constexpr std::chrono::milliseconds kExitGraceMax{500};
+// After SIGKILL, for the kernel and init to say so; then the job ends without their word.
+inline constexpr std::chrono::milliseconds kKillWait{5000};
 // Between two reads of a slow writer's pipe: a one-byte writer must not cost the agent a CPU.
 inline constexpr std::chrono::milliseconds kSpliceCoalesce{2};
+// A turn that moved less is a slow writer's.
+inline constexpr std::size_t kSpliceCoalesceBelow = 4_KiB;
+// Between two tries when the spool's disk is full: the bytes wait in the pipe, the writers with
+// them.
+inline constexpr std::chrono::milliseconds kSpoolRetry{1000};
+// A spool's middle is given back in whole steps: the end of the dropped range is a multiple of it.
+inline constexpr std::int64_t kSpoolDropStep = 1LL << 20;
+// Between two tries to record how a job ended.
+inline constexpr std::chrono::milliseconds kRecordRetry{2000};
 // One turn of one pipe, so that a flood in one sandbox doesn't keep the others waiting.
 inline constexpr std::size_t kSpliceTurnBytes = 1_MiB;
 // A new pipe's size. The kernel's default allowance for a user is 64 MiB of them.
@@ -55,6 +69,17 @@ inline constexpr std::size_t kMaxCommandPartBytes = 48_KiB;
 inline constexpr std::size_t kMaxFrameDescriptors = 8;
 // Jobs that init holds at once, ended ones that the agent hasn't recorded included.
 inline constexpr std::size_t kMaxInitJobs = 512;
+// What waits for an init that doesn't read: a few whole commands.
+inline constexpr std::size_t kMaxInitQueueBytes = 8_MiB;
+// Frames of one channel handled before other sandboxes have their turn.
+inline constexpr int kInitFramesPerTurn = 64;
+// Frames a second that change nothing (a port, a wait for input). An init that sends more is no
+// longer ours.
+inline constexpr int kMaxIdleInitFrames = 500;
+// Unread frames of an earlier agent's time: as many as a socket's queue holds, with room.
+inline constexpr int kMaxStaleInitFrames = 8192;
+// Linux: PID_MAX_LIMIT.
+inline constexpr std::uint32_t kMaxPid = 4 << 20;
 
 // ---- The agent's API ----
 // StartJob with a full command and stdin.
@@ -189,5 +214,22 @@ inline constexpr std::size_t kMaxSuggestedFiles = 5;
 inline constexpr std::size_t kMaxKeyNameBytes = 64;
 // A link's signature: 128 bits of the HMAC, short enough for a model to copy.
 inline constexpr std::size_t kLinkSignatureBytes = 16;
+
+// ---- Sandboxes ----
+// The binding beside a volume: six short lines.
+inline constexpr std::size_t kMaxBindingBytes = 512;
+// The agent's secret and its instance's id.
+inline constexpr std::size_t kMaxMadeOnceBytes = 64;
+// The time of last use is written at most this often for each sandbox: results speak of it from 30
+// minutes on.
+inline constexpr std::chrono::seconds kTouchInterval{10};
+// How long an answer about the engine is believed: a probe of podman costs 300 ms.
+inline constexpr std::chrono::seconds kProbeTtl{60};
+// Between two looks for jobs that are past JOB_KEEP.
+inline constexpr std::chrono::minutes kJobSweepInterval{10};
+// Cut-off commands that the next result names.
+inline constexpr std::size_t kMaxCutOffNotes = 3;
+// A call that meets a sandbox in the moment in which it is forgotten looks again.
+inline constexpr int kMaxResolveTries = 3;
 
 }  // namespace sandkeep
