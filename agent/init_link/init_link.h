@@ -2,11 +2,14 @@
 // jobs. Lives on the sandbox's strand.
 //
 // Init is hostile here: a frame that doesn't parse, names a job we don't know, comes out of order
-// or carries descriptors it shouldn't breaks the link, and the sandbox with it (on_broken). Nothing
-// from init is ever a path, a command or a size that we allocate.
+// or carries descriptors it shouldn't breaks the link, and the sandbox with it (OnBroken, once).
+// Nothing from init is ever a path, a command or a size that we allocate.
+//
+// Frames go out in order through a bounded queue; a call fails whole with ResourceExhausted when
+// init doesn't read. Descriptors are ours until the kernel has taken them, then closed here.
 #pragma once
 
-#include <functional>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,8 +17,9 @@
 
 #include "agent/runtime/container_runtime.h"
 #include "common/async.h"
-#include "common/frame_socket.h"
 #include "common/ids.h"
+#include "common/limits.h"
+#include "common/random.h"
 #include "common/unique_fd.h"
 
 namespace sandkeep {
@@ -26,7 +30,9 @@ struct InitJob {
   bool exited = false;
   int wait_status = 0;
   bool gone = false;
-  // Read ends taken back with pidfd_getfd, unchecked: the job knows which inode it expects.
+  std::chrono::milliseconds exited_ago{0};
+  // Ends taken back with pidfd_getfd, unchecked: the job knows which inode it expects. Not valid:
+  // init keeps none.
   UniqueFd stdout_pipe;
   UniqueFd stderr_pipe;
   UniqueFd stdin_pipe;
@@ -42,7 +48,8 @@ struct InitStart {
   UniqueFd stdout_write, stderr_write, stdout_read, stderr_read, stdin_read, stdin_write;
 };
 
-// What init reports, on the strand.
+// What init reports, on the strand, each after the one that must come before it: Started or
+// Refused, Exited, Gone.
 class InitEvents {
  public:
   virtual ~InitEvents() = default;
@@ -61,11 +68,18 @@ class InitLink {
  public:
   virtual ~InitLink() = default;
 
-  // Drains what an earlier agent left unread, says hello, and returns the jobs that init has.
+  // Drains what an earlier agent left unread, says hello, and returns the jobs that init has. Once,
+  // before anything else. DataLoss: init lied. FailedPrecondition: it speaks a version that this
+  // agent doesn't. DeadlineExceeded: it said nothing.
   virtual Async<std::vector<InitJob>> Hello() = 0;
+  // From here on events come: the caller has taken over what Hello returned.
+  virtual void Listen() = 0;
 
-  // Queues the command and everything it needs; OnStarted or OnRefused follows.
+  // Queues the command and everything it needs; OnStarted or OnRefused follows. InvalidArgument:
+  // over the limits of the protocol.
   virtual absl::Status Start(InitStart start) = 0;
+  // Init closes its copy of the write end of the job's stdin.
+  virtual absl::Status EndInput(const JobId& id) = 0;
   virtual absl::Status Signal(const JobId& id, int signal, bool tree) = 0;
   // The end is recorded: init may close what it kept.
   virtual absl::Status Forget(const JobId& id) = 0;
@@ -75,9 +89,9 @@ class InitLink {
   virtual void Close() = 0;
 };
 
-// `events` outlives the link.
-std::unique_ptr<InitLink> MakeInitLink(boost::asio::any_io_executor strand,
-                                       RunningContainer container, InitEvents& events,
-                                       Random& random);
+// `events` outlives the link; once the link is closed or destroyed, none comes.
+std::unique_ptr<InitLink> MakeInitLink(
+    boost::asio::any_io_executor strand, RunningContainer container, InitEvents& events,
+    Random& random, std::chrono::milliseconds hello_deadline = kInitHelloDeadline);
 
 }  // namespace sandkeep
