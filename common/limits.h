@@ -123,7 +123,6 @@ inline constexpr std::chrono::milliseconds kEngineRetryPause{100};
 inline constexpr int kEngineTries = 4;
 // What podman says of everything it has: 4,096 containers and volumes with their labels.
 inline constexpr int kMaxEngineJsonDepth = 16;
-inline constexpr std::size_t kMaxBindingBytes = 16_KiB;
 // Less than this free and an engine call that failed has failed for it.
 inline constexpr std::uint64_t kFullDiskBytes = 16ULL << 20;
 // Milliseconds that the kernel has to stop every process of a sandbox.
