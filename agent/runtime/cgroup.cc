@@ -1,0 +1,62 @@
+#include "agent/runtime/cgroup.h"
+
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include "agent/runtime/small_file.h"
+#include "common/limits.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+constexpr std::size_t kMaxKernelText = 4_KiB;
+
+bool HasWord(std::string_view text, std::string_view word) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  for (const std::string_view part : Split(text, ' ')) {
+    if (part == word) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+CgroupSupport ProbeCgroups(const std::string& root, const std::string& parent) {
+  CgroupSupport support;
+  struct statfs fs{};
+  support.v2 = ::statfs(root.c_str(), &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+  if (!support.v2 || parent.empty()) return support;
+  // What the parent may give to its children.
+  const auto controllers =
+      ReadSmallFile(StrCat(root, parent, "/cgroup.controllers"), kMaxKernelText);
+  if (!controllers.ok()) return support;
+  support.memory = HasWord(*controllers, "memory");
+  support.cpu = HasWord(*controllers, "cpu");
+  support.pids = HasWord(*controllers, "pids");
+  return support;
+}
+
+absl::StatusOr<std::string> ContainerCgroup(std::string_view proc_cgroup) {
+  for (const std::string_view line : Split(proc_cgroup, '\n')) {
+    if (line.substr(0, 3) != "0::") continue;
+    const std::string_view path = line.substr(3);
+    if (path.find("/..") != std::string_view::npos) break;
+    const std::size_t at = path.rfind("/libpod-");
+    if (at == std::string_view::npos) break;
+    return std::string(path.substr(0, path.find('/', at + 1)));
+  }
+  return absl::UnimplementedError("the container has no cgroup of its own");
+}
+
+absl::Status SetFrozen(const std::string& root, const std::string& group, bool frozen) {
+  return WriteKernelFile(StrCat(root, group, "/cgroup.freeze"), frozen ? "1" : "0");
+}
+
+bool IsFrozen(const std::string& root, const std::string& group) {
+  const auto text = ReadSmallFile(StrCat(root, group, "/cgroup.events"), kMaxKernelText);
+  return text.ok() && text->find("frozen 1\n") != std::string::npos;
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,66 @@
+// What PodmanRuntime shares between its parts: the options, podman, and what has been learnt of
+// this host and its running containers. Thread-safe.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/runtime/init_process.h"
+#include "agent/runtime/podman.h"
+#include "agent/runtime/podman_output.h"
+
+namespace sandkeep {
+
+// The pid and a pidfd of its own: what an init is signalled and found by.
+struct KnownInit {
+  pid_t pid = 0;
+  UniqueFd pidfd;
+};
+
+class PodmanEngine {
+ public:
+  PodmanEngine(const boost::asio::any_io_executor& executor, PodmanOptions options);
+
+  const PodmanOptions& options() const { return options_; }
+  Podman& podman() { return podman_; }
+  boost::asio::any_io_executor blocking() { return blocking_.get_executor(); }
+
+  // Asked once.
+  Async<EngineVersion> Version();
+
+  // How sandboxes reach the network. FailedPrecondition with the remedy: not on this host.
+  Async<NetworkHelper> Network();
+
+  HostLimits Limits() const;
+
+  // The folder of all volumes, learnt from `volume` the first time. NotFound: no such volume.
+  Async<std::string> Volumes(EngineName volume);
+  void LearnVolumes(const std::string& folder);
+
+  // NotFound: there is no such container, or it isn't ours.
+  Async<InspectedContainer> Inspect(EngineName container);
+
+  // Why a start failed, from what is there: image, disk; else `failure` itself.
+  Async<void> Diagnose(absl::Status failure);
+
+  void Remember(const EngineName& container, const InitProcess& init);
+  void Forget(const EngineName& container);
+  // Empty: unknown.
+  KnownInit Find(const EngineName& container) const;
+
+ private:
+  const PodmanOptions options_;
+  Podman podman_;
+  boost::asio::thread_pool blocking_{1};
+  mutable absl::Mutex mutex_;
+  std::optional<EngineVersion> version_ ABSL_GUARDED_BY(mutex_);
+  std::string volumes_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<EngineName, KnownInit> inits_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandkeep

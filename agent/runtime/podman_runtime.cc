@@ -1,0 +1,347 @@
+#include "agent/runtime/podman_runtime.h"
+
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "agent/runtime/cgroup.h"
+#include "agent/runtime/container_files.h"
+#include "agent/runtime/podman_engine.h"
+#include "agent/runtime/small_file.h"
+#include "agent/runtime/subordinate_ids.h"
+#include "agent/runtime/volume_folders.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+namespace asio = boost::asio;
+
+asio::awaitable<void> Pause(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  timer.expires_after(time);
+  co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+// The folder and files of a container to be, written where blocking is allowed.
+Async<void> WriteFiles(std::string folder, std::string hostname, NetworkHelper network) {
+  co_return WriteContainerFiles(folder, hostname, network);
+}
+
+Async<void> WriteBindingFile(std::string volumes, EngineName volume, std::string text) {
+  co_return WriteBinding(volumes, volume, text);
+}
+
+asio::awaitable<std::vector<VolumeRecord>> ReadBindings(std::vector<ListedVolume> listed) {
+  std::vector<VolumeRecord> records;
+  for (const ListedVolume& volume : listed) {
+    const auto volumes = VolumesFolder(volume.mountpoint, volume.name);
+    std::string binding = volumes.ok() ? ReadBinding(*volumes, volume.name) : "";
+    records.push_back({volume.name, std::move(binding)});
+  }
+  co_return records;
+}
+
+class PodmanRuntime : public ContainerRuntime {
+ public:
+  PodmanRuntime(const asio::any_io_executor& executor, PodmanOptions options)
+      : engine_(executor, std::move(options)) {}
+
+  Async<EngineInfo> Probe() override;
+  Async<void> CreateVolume(EngineName volume, std::string binding) override;
+  Async<UniqueFd> OpenVolume(EngineName volume) override;
+  Async<RunningContainer> Start(EngineName container, EngineName volume,
+                                std::string hostname) override;
+  Async<RunningContainer> Attach(EngineName container) override;
+  Async<void> Stop(EngineName container) override;
+  Async<void> Remove(EngineName container) override;
+  Async<void> Freeze(EngineName container) override;
+  Async<void> Thaw(EngineName container) override;
+  Async<EngineObjects> ListOurs() override;
+  Async<void> RemoveVolume(EngineName volume) override;
+
+ private:
+  Async<RunningContainer> Take(EngineName container, std::string hostname, pid_t pid);
+  // One that the engine has started just now: its pid stands in the pid file.
+  Async<RunningContainer> TakeStarted(EngineName container, std::string hostname);
+  Async<RunningContainer> StartOnce(const ContainerSpec& spec);
+  Async<RunningContainer> StartPresent(const ContainerSpec& spec, InspectedContainer present);
+  // Calls podman until it succeeds or the container is gone.
+  Async<void> Insist(EngineName container, Arguments arguments);
+  void Kill(const EngineName& container);
+  Async<void> SetFrozenState(EngineName container, bool frozen);
+  absl::StatusOr<std::string> GroupOf(const EngineName& container) const;
+  ContainerState StateNow(const ListedContainer& container) const;
+  Async<std::vector<std::string>> Problems();
+
+  PodmanEngine engine_;
+};
+
+// ---- Volumes ----
+
+Async<void> PodmanRuntime::CreateVolume(EngineName volume, std::string binding) {
+  Arguments arguments = CreateVolumeArguments(engine_.options(), volume);
+  CO_ASSIGN_OR_RETURN(const ProcessResult created,
+                      co_await engine_.podman().Call(std::move(arguments)));
+  if (!created.succeeded()) {
+    CO_ASSIGN_OR_RETURN(const bool exists,
+                        co_await engine_.podman().Exists("volume", volume.text()));
+    if (!exists) co_return co_await engine_.Diagnose(EngineFailure("volume create", created));
+  }
+  CO_ASSIGN_OR_RETURN(std::string volumes, co_await engine_.Volumes(volume));
+  Async<void> write = WriteBindingFile(std::move(volumes), volume, std::move(binding));
+  co_return co_await asio::co_spawn(engine_.blocking(), std::move(write), asio::use_awaitable);
+}
+
+Async<UniqueFd> PodmanRuntime::OpenVolume(EngineName volume) {
+  CO_ASSIGN_OR_RETURN(const std::string volumes, co_await engine_.Volumes(volume));
+  co_return OpenVolumeData(volumes, volume);
+}
+
+Async<void> PodmanRuntime::RemoveVolume(EngineName volume) {
+  // Never --force: it would remove the containers that use the volume.
+  Arguments arguments = {"volume", "rm", volume.text()};
+  CO_ASSIGN_OR_RETURN(const ProcessResult removed,
+                      co_await engine_.podman().Call(std::move(arguments)));
+  if (removed.succeeded()) co_return absl::OkStatus();
+  CO_ASSIGN_OR_RETURN(const bool exists, co_await engine_.podman().Exists("volume", volume.text()));
+  if (!exists) co_return absl::OkStatus();
+  constexpr int kInUse = 2;
+  if (removed.exit_code == kInUse) {
+    co_return absl::FailedPreconditionError(StrCat("volume ", volume.text(), " is in use"));
+  }
+  co_return EngineFailure("volume rm", removed);
+}
+
+// ---- Starting ----
+
+Async<RunningContainer> PodmanRuntime::Take(EngineName container, std::string hostname, pid_t pid) {
+  CO_ASSIGN_OR_RETURN(InitProcess init, co_await TakeInit(pid));
+  engine_.Remember(container, init);
+  RunningContainer running{std::move(container), std::move(hostname), pid, std::move(init.pidfd),
+                           std::move(init.channel)};
+  co_return running;
+}
+
+Async<RunningContainer> PodmanRuntime::TakeStarted(EngineName container, std::string hostname) {
+  CO_ASSIGN_OR_RETURN(const pid_t pid, ReadPidFile(ContainerFolder(engine_.options(), container)));
+  auto running = co_await Take(std::move(container), std::move(hostname), pid);
+  // It was there a moment ago.
+  if (absl::IsNotFound(running.status())) co_return absl::UnavailableError("the sandbox died");
+  co_return running;
+}
+
+Async<RunningContainer> PodmanRuntime::StartPresent(const ContainerSpec& spec,
+                                                    InspectedContainer present) {
+  if (present.state == ContainerState::kRunning) {
+    co_return co_await Take(spec.name, present.hostname, present.init_pid);
+  }
+  Arguments arguments = {"start", spec.name.text()};
+  CO_ASSIGN_OR_RETURN(const ProcessResult started,
+                      co_await engine_.podman().Call(std::move(arguments), kEngineStartDeadline));
+  if (started.succeeded()) co_return co_await TakeStarted(spec.name, present.hostname);
+  // What a failed run left behind holds nothing; a stopped one holds the packages.
+  if (present.never_ran) CO_RETURN_IF_ERROR(co_await Remove(spec.name));
+  co_return EngineFailure("start", started);
+}
+
+Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec) {
+  Arguments arguments = RunArguments(engine_.options(), spec);
+  CO_ASSIGN_OR_RETURN(const ProcessResult run,
+                      co_await engine_.podman().Call(std::move(arguments), kEngineStartDeadline));
+  if (run.succeeded()) co_return co_await TakeStarted(spec.name, spec.hostname);
+  auto present = co_await engine_.Inspect(spec.name);
+  if (absl::IsNotFound(present.status())) co_return EngineFailure("run", run);
+  CO_RETURN_IF_ERROR(present.status());
+  co_return co_await StartPresent(spec, *std::move(present));
+}
+
+Async<RunningContainer> PodmanRuntime::Start(EngineName container, EngineName volume,
+                                             std::string hostname) {
+  CO_RETURN_IF_ERROR(CheckHostname(hostname));
+  CO_ASSIGN_OR_RETURN(const NetworkHelper network, co_await engine_.Network());
+  // podman would make a missing one by itself, unbound and without our label.
+  CO_RETURN_IF_ERROR((co_await OpenVolume(volume)).status());
+  const std::string folder = ContainerFolder(engine_.options(), container);
+  const ContainerSpec spec{std::move(container), std::move(volume), hostname, folder, network,
+                           engine_.Limits()};
+  absl::Status failure;
+  for (int tries = 0; tries < kEngineTries; ++tries) {
+    if (tries > 0) co_await Pause(kEngineRetryPause);
+    Async<void> write = WriteFiles(folder, hostname, network);
+    CO_RETURN_IF_ERROR(
+        co_await asio::co_spawn(engine_.blocking(), std::move(write), asio::use_awaitable));
+    auto running = co_await StartOnce(spec);
+    if (running.ok()) co_return running;
+    failure = co_await engine_.Diagnose(running.status());
+    if (!absl::IsUnavailable(failure)) break;
+    Log(Severity::kWarning, "engine.start", {{"container", spec.name.text()}, {"why", failure}});
+  }
+  co_return failure;
+}
+
+Async<RunningContainer> PodmanRuntime::Attach(EngineName container) {
+  CO_ASSIGN_OR_RETURN(const InspectedContainer present, co_await engine_.Inspect(container));
+  if (present.init_pid == 0) {
+    co_return absl::NotFoundError(StrCat(container.text(), " doesn't run"));
+  }
+  co_return co_await Take(std::move(container), present.hostname, present.init_pid);
+}
+
+// ---- Ending ----
+
+void PodmanRuntime::Kill(const EngineName& container) {
+  // Takes a millisecond; podman then finds it ended and needn't wait for that itself.
+  const KnownInit known = engine_.Find(container);
+  if (known.pidfd) KillProcess(known.pidfd);
+  engine_.Forget(container);
+}
+
+Async<void> PodmanRuntime::Insist(EngineName container, Arguments arguments) {
+  absl::Status failure;
+  for (int tries = 0; tries < kEngineTries; ++tries) {
+    if (tries > 0) co_await Pause(kEngineRetryPause);
+    auto result = co_await engine_.podman().Call(arguments);
+    if (result.ok() && result->succeeded()) co_return absl::OkStatus();
+    failure = result.ok() ? EngineFailure(arguments.front(), *result) : result.status();
+    if (!absl::IsUnavailable(failure)) break;
+    const auto exists = co_await engine_.podman().Exists("container", container.text());
+    if (exists.ok() && !*exists) co_return absl::OkStatus();
+  }
+  co_return failure;
+}
+
+Async<void> PodmanRuntime::Stop(EngineName container) {
+  Kill(container);
+  Arguments arguments = {"stop", "--time=0", container.text()};
+  co_return co_await Insist(std::move(container), std::move(arguments));
+}
+
+Async<void> PodmanRuntime::Remove(EngineName container) {
+  Kill(container);
+  Arguments arguments = {"rm", "--force", "--ignore", "--time=0", container.text()};
+  CO_RETURN_IF_ERROR(co_await Insist(container, std::move(arguments)));
+  RemoveContainerFiles(ContainerFolder(engine_.options(), container));
+  co_return absl::OkStatus();
+}
+
+// ---- Freezing ----
+
+absl::StatusOr<std::string> PodmanRuntime::GroupOf(const EngineName& container) const {
+  const KnownInit known = engine_.Find(container);
+  if (!known.pidfd) return absl::NotFoundError(StrCat(container.text(), " isn't attached"));
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadSmallFile(StrCat("/proc/", known.pid, "/cgroup"), kMaxPathBytes));
+  if (!IsAlive(known.pidfd)) return absl::NotFoundError(StrCat(container.text(), " ended"));
+  return ContainerCgroup(text);
+}
+
+Async<void> PodmanRuntime::SetFrozenState(EngineName container, bool frozen) {
+  if (!engine_.Limits().cgroup.v2) {
+    co_return absl::UnimplementedError("this host has no cgroup v2 to freeze with");
+  }
+  CO_ASSIGN_OR_RETURN(const std::string group, GroupOf(container));
+  const std::string root(kCgroupRoot);
+  CO_RETURN_IF_ERROR(SetFrozen(root, group, frozen));
+  if (!frozen) co_return absl::OkStatus();
+  for (int tries = 0; tries < kFreezeTries; ++tries) {
+    if (IsFrozen(root, group)) co_return absl::OkStatus();
+    co_await Pause(std::chrono::milliseconds(1));
+  }
+  co_return absl::DeadlineExceededError(StrCat(container.text(), " doesn't freeze"));
+}
+
+Async<void> PodmanRuntime::Freeze(EngineName container) {
+  co_return co_await SetFrozenState(std::move(container), true);
+}
+
+Async<void> PodmanRuntime::Thaw(EngineName container) {
+  co_return co_await SetFrozenState(std::move(container), false);
+}
+
+// ---- What is there ----
+
+ContainerState PodmanRuntime::StateNow(const ListedContainer& container) const {
+  if (container.init_pid == 0 || !engine_.Limits().cgroup.v2) return container.record.state;
+  // podman knows nothing of what we froze by ourselves.
+  const auto text = ReadSmallFile(StrCat("/proc/", container.init_pid, "/cgroup"), kMaxPathBytes);
+  if (!text.ok()) return container.record.state;
+  const auto group = ContainerCgroup(*text);
+  const bool frozen = group.ok() && IsFrozen(std::string(kCgroupRoot), *group);
+  return frozen ? ContainerState::kFrozen : container.record.state;
+}
+
+Async<EngineObjects> PodmanRuntime::ListOurs() {
+  const PodmanOptions& options = engine_.options();
+  EngineObjects objects;
+  Arguments list = ListContainersArguments(options);
+  CO_ASSIGN_OR_RETURN(std::string text, co_await engine_.podman().Read(std::move(list)));
+  CO_ASSIGN_OR_RETURN(const auto containers, ParseContainers(text, options.instance));
+  for (const ListedContainer& container : containers) {
+    objects.containers.push_back(container.record);
+    objects.containers.back().state = StateNow(container);
+  }
+  list = ListVolumesArguments(options);
+  CO_ASSIGN_OR_RETURN(text, co_await engine_.podman().Read(std::move(list)));
+  CO_ASSIGN_OR_RETURN(auto volumes, ParseVolumes(text, options.instance));
+  auto read = ReadBindings(std::move(volumes));
+  objects.volumes =
+      co_await asio::co_spawn(engine_.blocking(), std::move(read), asio::use_awaitable);
+  co_return objects;
+}
+
+Async<std::vector<std::string>> PodmanRuntime::Problems() {
+  const PodmanOptions& options = engine_.options();
+  std::vector<std::string> problems;
+  const auto note = [&problems](const absl::Status& status) {
+    if (!status.ok()) problems.emplace_back(ToStd(status.message()));
+  };
+  const auto image = co_await engine_.podman().Exists("image", options.image);
+  note(image.status());
+  if (image.ok() && !*image) {
+    problems.push_back(
+        StrCat("the image ", options.image, " is missing: run deploy/image/build.sh"));
+  }
+  note((co_await engine_.Network()).status());
+  note(OwnSubordinateIds("/etc/subuid").status());
+  note(OwnSubordinateIds("/etc/subgid").status());
+  if (::access(options.init_path.c_str(), X_OK) != 0) {
+    problems.push_back(StrCat("sandkeep-init isn't at ", options.init_path, ": set INIT_PATH"));
+  }
+  co_return problems;
+}
+
+Async<EngineInfo> PodmanRuntime::Probe() {
+  EngineInfo info;
+  info.cgroup_v2 = engine_.Limits().cgroup.v2;
+  const auto version = co_await engine_.Version();
+  if (!version.ok()) {
+    info.problems.emplace_back(ToStd(version.status().message()));
+    co_return info;
+  }
+  info.engine = StrCat("podman ", version->text);
+  CO_ASSIGN_OR_RETURN(info.problems, co_await Problems());
+  const auto network = co_await engine_.Network();
+  if (network.ok()) {
+    info.network = *network == NetworkHelper::kPasta         ? "pasta"
+                   : *network == NetworkHelper::kSlirp4netns ? "slirp4netns"
+                                                             : "none";
+  }
+  co_return info;
+}
+
+}  // namespace
+
+std::unique_ptr<ContainerRuntime> MakePodmanRuntime(const asio::any_io_executor& executor,
+                                                    PodmanOptions options) {
+  return std::make_unique<PodmanRuntime>(executor, std::move(options));
+}
+
+}  // namespace sandkeep
