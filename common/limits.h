@@ -69,6 +69,17 @@ inline constexpr std::size_t kMaxCommandPartBytes = 48_KiB;
 inline constexpr std::size_t kMaxFrameDescriptors = 8;
 // Jobs that init holds at once, ended ones that the agent hasn't recorded included.
 inline constexpr std::size_t kMaxInitJobs = 512;
+// Of its jobs, what init names in one HelloReply: far below a frame.
+inline constexpr std::size_t kMaxHelloJobs = 64;
+// Replies that wait in init while nobody reads; more than HelloReply ever takes.
+inline constexpr std::size_t kMaxInitReplies = 256;
+// Requests that init takes before it looks after its children again.
+inline constexpr int kMaxInitRequestsATurn = 64;
+// A tree is stopped before it is killed; a fork bomb may take several looks to be all stopped.
+inline constexpr int kMaxSweepPasses = 4;
+// Between two turns of killing a tree: soon at first, then rarely for what can't die yet.
+inline constexpr std::chrono::milliseconds kFirstSweepInterval{1};
+inline constexpr std::chrono::milliseconds kLastSweepInterval{250};
 // What waits for an init that doesn't read: a few whole commands.
 inline constexpr std::size_t kMaxInitQueueBytes = 8_MiB;
 // Frames of one channel handled before other sandboxes have their turn.
