@@ -105,6 +105,18 @@ inline constexpr std::size_t kMaxRpcMetadataBytes = 8_KiB;
 inline constexpr std::chrono::seconds kRpcDeadline{30};
 // The longest answer that is no stream: 500 sandboxes, 1000 files, 1 MiB of output.
 inline constexpr std::size_t kMaxRpcResponseBytes = 6_MiB;
+inline constexpr int kMaxListedJobs = 100;
+inline constexpr int kMaxListedSandboxes = 500;
+inline constexpr int kMaxListedFiles = 1000;
+// Ours have 22.
+inline constexpr std::size_t kMaxEtagBytes = 64;
+// Calls of one uid that the agent works on at once, whatever their connections: room for 16 times
+// the watchers of a busy gateway.
+inline constexpr int kMaxCallsPerUid = 4096;
+// What gRPC may hold for all connections together: a handful of the largest requests.
+inline constexpr std::size_t kRpcMemoryBytes = 256_MiB;
+// Reading files may wait for the disk; nothing else of the agent's does so on these.
+inline constexpr int kFileReadThreads = 2;
 // An error's text travels in metadata, percent-encoded: three times itself in the worst case.
 inline constexpr std::size_t kMaxRpcErrorBytes = 2_KiB;
 // What HTTP/2 may hold for a stream whose reader is slow: measured at 33 MB for 20 of them, against
@@ -208,6 +220,11 @@ inline constexpr std::int64_t kStreamedOutputBytes = 1LL << 20;
 // Between two looks at a job whose output isn't streamed any more.
 inline constexpr std::chrono::milliseconds kMinOutputPoll{20};
 inline constexpr std::chrono::milliseconds kMaxOutputPoll{250};
+// An agent that restarts is asked again for a running job: how often, and for how long. A call that
+// finds no agent at all is tried this often, so that its restart isn't seen, then told.
+inline constexpr std::chrono::milliseconds kReattachPause{250};
+inline constexpr std::chrono::seconds kReattachFor{60};
+inline constexpr int kStartAttempts = 3;
 // What stands for "the ceiling" where a caller names no timeout; the agent lowers it.
 inline constexpr std::chrono::hours kNoTimeout{24 * 365};
 // How long the agent's limits and network, which the tool descriptions name, count as known; and
