@@ -1,0 +1,294 @@
+#include "agent/init/job_table.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "agent/init/process_tree.h"
+#include "agent/init/sweep.h"
+#include "common/ids.h"
+#include "common/limits.h"
+
+namespace sandkeep::init {
+namespace {
+
+constexpr pid_t kPidOne = 1;
+
+bool IsSignal(int signal) { return signal > 0 && signal < NSIG; }
+
+}  // namespace
+
+void JobTable::Handle(Request request) {
+  v1::ToInit& frame = request.frame;
+  if (!request.descriptors.empty() && !frame.has_start()) {
+    channel_.CountDropped();
+    return;
+  }
+  switch (frame.frame_case()) {
+    case v1::ToInit::kHello:
+      return Hello(frame.hello());
+    case v1::ToInit::kStart:
+      return Start(frame.start(), std::move(request.descriptors));
+    case v1::ToInit::kCommand:
+      return Append(frame.command());
+    case v1::ToInit::kRun:
+      return Run(frame.run().job_id());
+    case v1::ToInit::kSignal:
+      return Signal(frame.signal());
+    case v1::ToInit::kInput:
+      return Input(frame.input());
+    case v1::ToInit::kForget:
+      return Forget(frame.forget().job_id());
+    case v1::ToInit::kFreeze:
+      return Freeze(true);
+    case v1::ToInit::kThaw:
+      return Freeze(false);
+    case v1::ToInit::kPing: {
+      v1::FromInit pong;
+      pong.mutable_pong()->set_nonce(frame.ping().nonce());
+      return channel_.Queue(pong);
+    }
+    case v1::ToInit::kResize:
+    case v1::ToInit::kListPackages:
+    case v1::ToInit::FRAME_NOT_SET:
+      return channel_.CountDropped();
+  }
+}
+
+void JobTable::Hello(const v1::Hello& hello) {
+  if (hello.epoch().size() != JobId::kBytes || hello.framed_data()) return channel_.CountDropped();
+  // What an earlier agent was to be told is in the reply.
+  channel_.ForgetQueued();
+  std::erase_if(jobs_,
+                [](const auto& entry) { return entry.second.stage() == Job::Stage::kCollecting; });
+  std::vector<v1::JobState> states;
+  for (auto& [id, job] : jobs_) {
+    if (job.forgotten()) continue;
+    if (job.stage() == Job::Stage::kGone) job.CloseDrained();
+    job.AllTold();
+    states.push_back(job.State(id));
+  }
+  std::size_t said = 0;
+  do {
+    v1::FromInit frame;
+    v1::HelloReply& reply = *frame.mutable_hello();
+    reply.set_version(v1::V1);
+    reply.set_epoch(hello.epoch());
+    reply.set_dropped_frames(channel_.dropped());
+    reply.set_build(SANDKEEP_VERSION);
+    const std::size_t end = std::min(states.size(), said + kMaxHelloJobs);
+    for (; said < end; ++said) *reply.add_jobs() = std::move(states[said]);
+    reply.set_more(said < states.size());
+    channel_.Queue(frame);
+  } while (said < states.size());
+}
+
+void JobTable::Start(const v1::Start& start, std::vector<UniqueFd> descriptors) {
+  const std::string& id = start.job_id();
+  if (id.size() != JobId::kBytes) return channel_.CountDropped();
+  if (jobs_.contains(id)) return Refuse(id, {v1::Refused::DUPLICATE_JOB, 0});
+  if (jobs_.size() >= kMaxInitJobs) return Refuse(id, {v1::Refused::TOO_MANY_JOBS, 0});
+  Refusal refusal;
+  std::optional<Job> job = Job::Collect(start, std::move(descriptors), workspace_, refusal);
+  if (!job.has_value()) return Refuse(id, refusal);
+  jobs_.emplace(id, *std::move(job));
+}
+
+void JobTable::Append(const v1::Command& command) {
+  Job* job = Find(command.job_id());
+  if (job == nullptr) return;
+  if (job->stage() != Job::Stage::kCollecting) return channel_.CountDropped();
+  const std::optional<Refusal> refusal = job->Append(command.data());
+  if (refusal.has_value()) RefuseAndErase(command.job_id(), *refusal);
+}
+
+void JobTable::Run(const std::string& id) {
+  Job* job = Find(id);
+  if (job == nullptr) return;
+  if (job->stage() != Job::Stage::kCollecting) return channel_.CountDropped();
+  const std::optional<Refusal> refusal = job->Run();
+  if (refusal.has_value()) RefuseAndErase(id, *refusal);
+}
+
+void JobTable::Signal(const v1::Signal& signal) {
+  Job* job = Find(signal.job_id());
+  if (job == nullptr) return;
+  if (!IsSignal(signal.signal()) || job->stage() == Job::Stage::kCollecting) {
+    return channel_.CountDropped();
+  }
+  if (signal.tree() && signal.signal() == SIGKILL) {
+    job->Doom();
+    SweepNow();
+  } else if (signal.tree() && job->supervisor() != 0) {
+    SignalBelow(job->supervisor(), signal.signal());
+  } else if (job->stage() == Job::Stage::kStarted &&
+             ParentOf(job->command()) == job->supervisor()) {
+    // Asked for its parent first: it may be reaped already, and its number another's.
+    ::kill(job->command(), signal.signal());
+  }
+}
+
+void JobTable::Input(const v1::Input& input) {
+  Job* job = Find(input.job_id());
+  if (job == nullptr) return;
+  // Bytes come by the pipe; only its end has to be said, since init holds the pipe open.
+  if (!input.data().empty()) channel_.CountDropped();
+  if (input.end()) job->EndInput();
+}
+
+void JobTable::Forget(const std::string& id) {
+  const auto entry = jobs_.find(id);
+  if (entry == jobs_.end()) return;
+  entry->second.Forget();
+  EraseForgotten();
+}
+
+void JobTable::Freeze(bool freeze) {
+  v1::FromInit frame;
+  // Every process but PID 1, at one stroke that no fork slips through. From another process the
+  // same call would reach the whole machine.
+  const bool can = ::getpid() == kPidOne;
+  if (can) ::kill(-1, freeze ? SIGSTOP : SIGCONT);
+  ContinueSupervisors();
+  frame.mutable_frozen()->set_frozen(can && freeze);
+  channel_.Queue(frame);
+}
+
+void JobTable::Reap() {
+  // A supervisor's last words are in its socket before it can be reaped.
+  TakeReports();
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | __WALL);
+    if (pid <= 0) break;
+    if (WIFSTOPPED(status)) {
+      ContinueSupervisors();
+    } else {
+      SupervisorEnded(pid, status);
+    }
+  }
+  EraseForgotten();
+}
+
+void JobTable::ContinueSupervisors() {
+  for (const pid_t pid : Supervisors()) ::kill(pid, SIGCONT);
+}
+
+void JobTable::SupervisorEnded(pid_t pid, int wait_status) {
+  const auto entry = std::find_if(jobs_.begin(), jobs_.end(), [pid](const auto& candidate) {
+    return candidate.second.supervisor() == pid;
+  });
+  if (entry == jobs_.end()) return;
+  const std::optional<Refusal> refusal = entry->second.TakeReports();
+  if (refusal.has_value()) return RefuseAndErase(entry->first, *refusal);
+  entry->second.SupervisorEnded(wait_status);
+  if (entry->second.orphaned()) SweepNow();
+}
+
+std::vector<int> JobTable::ReportFds() const {
+  std::vector<int> fds;
+  for (const auto& [id, job] : jobs_) {
+    if (job.report_fd() >= 0) fds.push_back(job.report_fd());
+  }
+  return fds;
+}
+
+void JobTable::TakeReports() {
+  std::vector<std::pair<std::string, Refusal>> refused;
+  for (auto& [id, job] : jobs_) {
+    const std::optional<Refusal> refusal = job.TakeReports();
+    if (refusal.has_value()) refused.emplace_back(id, *refusal);
+  }
+  for (const auto& [id, refusal] : refused) RefuseAndErase(id, refusal);
+}
+
+void JobTable::SweepNow() {
+  sweeping_ = true;
+  sweep_interval_ = kFirstSweepInterval;
+  next_sweep_ = {};
+}
+
+void JobTable::SweepIfDue() {
+  if (!sweeping_ || std::chrono::steady_clock::now() < next_sweep_) return;
+  SweepTargets targets;
+  targets.living_supervisors = Supervisors();
+  sweeping_ = false;
+  for (const auto& [id, job] : jobs_) {
+    if (job.orphaned()) targets.orphans = true;
+    if (job.doomed() && job.supervisor() != 0) targets.supervisors.push_back(job.supervisor());
+    sweeping_ = sweeping_ || job.orphaned() || job.doomed();
+  }
+  if (!sweeping_) return;
+  const SweepResult result = Sweep(targets);
+  if (targets.orphans && !result.orphans) {
+    for (auto& [id, job] : jobs_) {
+      if (job.orphaned()) job.TreeSwept();
+    }
+    EraseForgotten();
+  }
+  // What can't die now (it waits for a disk, say) is asked more and more rarely.
+  sweep_interval_ = std::min(sweep_interval_ * 2, kLastSweepInterval);
+  next_sweep_ = std::chrono::steady_clock::now() + sweep_interval_;
+}
+
+std::optional<std::chrono::milliseconds> JobTable::UntilSweep() const {
+  if (!sweeping_) return std::nullopt;
+  const auto left = next_sweep_ - std::chrono::steady_clock::now();
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
+}
+
+bool JobTable::TellNews() {
+  if (!channel_.Flush()) return false;
+  for (auto& [id, job] : jobs_) {
+    while (job.has_news()) {
+      if (!channel_.Send(job.News(id))) return false;
+      job.NewsSent();
+    }
+  }
+  return true;
+}
+
+Job* JobTable::Find(const std::string& id) {
+  if (id.size() != JobId::kBytes) {
+    channel_.CountDropped();
+    return nullptr;
+  }
+  const auto entry = jobs_.find(id);
+  if (entry != jobs_.end()) return &entry->second;
+  Refuse(id, {v1::Refused::UNKNOWN_JOB, 0});
+  return nullptr;
+}
+
+void JobTable::Refuse(const std::string& id, Refusal refusal) {
+  v1::FromInit frame;
+  v1::Refused& refused = *frame.mutable_refused();
+  refused.set_job_id(id);
+  refused.set_reason(refusal.reason);
+  refused.set_error(refusal.error);
+  channel_.Queue(frame);
+}
+
+void JobTable::RefuseAndErase(const std::string& id, Refusal refusal) {
+  Refuse(id, refusal);
+  jobs_.erase(id);
+}
+
+void JobTable::EraseForgotten() {
+  std::erase_if(jobs_, [](const auto& entry) {
+    const Job& job = entry.second;
+    return job.forgotten() &&
+           (job.stage() == Job::Stage::kGone || job.stage() == Job::Stage::kCollecting);
+  });
+}
+
+std::vector<pid_t> JobTable::Supervisors() const {
+  std::vector<pid_t> pids;
+  for (const auto& [id, job] : jobs_) {
+    if (job.supervisor() != 0) pids.push_back(job.supervisor());
+  }
+  return pids;
+}
+
+}  // namespace sandkeep::init

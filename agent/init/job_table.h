@@ -1,0 +1,73 @@
+// All jobs of this sandbox, from Start to Forget: carries out what the agent asks, reaps, and says
+// what became of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/init/channel.h"
+#include "agent/init/job.h"
+
+namespace sandkeep::init {
+
+class JobTable {
+ public:
+  // `channel` outlives the table.
+  JobTable(Channel& channel, std::string workspace)
+      : channel_(channel), workspace_(std::move(workspace)) {}
+
+  // One request; one that makes no sense is counted and dropped.
+  void Handle(Request request);
+
+  // After SIGCHLD: takes every dead child, and continues a supervisor that something stopped.
+  void Reap();
+
+  // Sockets of supervisors, for poll; TakeReports when any is readable.
+  std::vector<int> ReportFds() const;
+  void TakeReports();
+
+  // One turn of whatever has to be killed, if it is due.
+  void SweepIfDue();
+  // Until the next turn is due. Nothing: nothing has to be killed.
+  std::optional<std::chrono::milliseconds> UntilSweep() const;
+
+  // Says what hasn't been said. False: the channel takes no more now.
+  bool TellNews();
+
+ private:
+  using Jobs = std::map<std::string, Job>;
+
+  void Hello(const v1::Hello& hello);
+  void Start(const v1::Start& start, std::vector<UniqueFd> descriptors);
+  void Append(const v1::Command& command);
+  void Run(const std::string& id);
+  void Signal(const v1::Signal& signal);
+  void Input(const v1::Input& input);
+  void Forget(const std::string& id);
+  void Freeze(bool freeze);
+
+  // The job of a request; answers Refused when there is none, and drops an id that can't be one.
+  Job* Find(const std::string& id);
+  void Refuse(const std::string& id, Refusal refusal);
+  void RefuseAndErase(const std::string& id, Refusal refusal);
+  void ContinueSupervisors();
+  void SupervisorEnded(pid_t pid, int wait_status);
+  // Ended jobs that the agent has forgotten go.
+  void EraseForgotten();
+  void SweepNow();
+  std::vector<pid_t> Supervisors() const;
+
+  Channel& channel_;
+  const std::string workspace_;
+  Jobs jobs_;
+  bool sweeping_ = false;
+  std::chrono::steady_clock::time_point next_sweep_;
+  std::chrono::milliseconds sweep_interval_{0};
+};
+
+}  // namespace sandkeep::init

@@ -1,0 +1,71 @@
+#include "agent/init/loop.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+
+#include "common/limits.h"
+#include "common/status_codes.h"
+
+namespace sandkeep::init {
+
+absl::StatusOr<Loop> Loop::Make(Channel& channel, JobTable& jobs) {
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  UniqueFd children(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!children) return ErrnoStatus(errno, "signalfd");
+  return Loop(channel, jobs, std::move(children));
+}
+
+void Loop::Run() {
+  for (;;) {
+    try {
+      Turn();
+    } catch (const std::bad_alloc&) {
+      // One request is lost, and the sandbox with everything in it is not.
+      channel_->CountDropped();
+    }
+  }
+}
+
+void Loop::Turn() {
+  const int channel_events = (agent_can_speak_ ? POLLIN | POLLRDHUP : 0) | (told_ ? 0 : POLLOUT);
+  std::vector<pollfd> waits = {{channel_->fd(), static_cast<short>(channel_events), 0},
+                               {children_.get(), POLLIN, 0}};
+  for (const int fd : jobs_->ReportFds()) waits.push_back({fd, POLLIN, 0});
+  const auto until_sweep = jobs_->UntilSweep();
+  const int timeout = until_sweep.has_value() ? static_cast<int>(until_sweep->count()) : -1;
+  if (::poll(waits.data(), waits.size(), timeout) < 0) return;
+
+  // An agent that shut the pair down has silenced it for good; an end of file would never stop.
+  if ((waits[0].revents & (POLLRDHUP | POLLHUP)) != 0) agent_can_speak_ = false;
+  if ((waits[0].revents & POLLIN) != 0) TakeRequests();
+  jobs_->TakeReports();
+  if ((waits[1].revents & POLLIN) != 0) TakeChildren();
+  jobs_->SweepIfDue();
+  told_ = jobs_->TellNews();
+}
+
+// A bounded number, so that a busy agent doesn't keep dead children waiting.
+void Loop::TakeRequests() {
+  for (int i = 0; i < kMaxInitRequestsATurn; ++i) {
+    std::optional<Request> request = channel_->Receive();
+    if (!request.has_value()) return;
+    jobs_->Handle(*std::move(request));
+  }
+}
+
+void Loop::TakeChildren() {
+  // One entry stands for any number of children.
+  signalfd_siginfo info;
+  while (::read(children_.get(), &info, sizeof info) > 0) {
+  }
+  jobs_->Reap();
+}
+
+}  // namespace sandkeep::init

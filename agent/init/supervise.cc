@@ -1,0 +1,132 @@
+#include "agent/init/supervise.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "agent/init/process_tree.h"
+#include "common/unique_fd.h"
+
+namespace sandkeep::init {
+namespace {
+
+// The supervisor's descriptors: the command inherits the first four as they stand.
+constexpr int kCommandFd = 3;
+constexpr int kReportFd = 4;
+
+constexpr const char* kShell = "/bin/bash";
+
+// Evaluates the text on descriptor 3, so that the command stands in no argument vector. The name is
+// unset first: were it exported by the caller, the text would reach the environment of every child.
+// `|| :` because read says 1 at the end of the file, and the caller may have asked for errexit.
+constexpr const char* kScript =
+    "unset -v __sandkeep; IFS= read -r -d '' -u 3 __sandkeep || :; exec 3<&-; "
+    "eval \"$__sandkeep\"";
+
+// When memory runs out the kernel should choose a command, never what reports on it.
+constexpr const char* kCommandOomScore = "300";
+
+// Sources are above kReportFd, since init holds everything up to it.
+void ArrangeDescriptors(const CommandSetup& setup, int reports) {
+  if (setup.stdin_read >= 0) ::dup2(setup.stdin_read, STDIN_FILENO);
+  ::dup2(setup.stdout_write, STDOUT_FILENO);
+  ::dup2(setup.stderr_write >= 0 ? setup.stderr_write : setup.stdout_write, STDERR_FILENO);
+  ::dup2(setup.command, kCommandFd);
+  ::dup3(reports, kReportFd, O_CLOEXEC);
+  // The channel and other jobs' pipes go: a writer kept here would be an end that never comes.
+  ::close_range(kReportFd + 1, ~0U, 0);
+}
+
+void Send(Report::Kind kind, int value, int left_behind = 0) {
+  const Report report{kind, value, left_behind};
+  ::send(kReportFd, &report, sizeof report, MSG_NOSIGNAL);
+}
+
+bool EnterFolder(const CommandSetup& setup) {
+  if (::chdir(setup.workspace.c_str()) != 0) return false;
+  return setup.folder.empty() || ::chdir(setup.folder.c_str()) == 0;
+}
+
+// Swaps this process's score and gives the old one back; the score is inherited by what is spawned.
+std::string SwapOomScore(const std::string& score) {
+  const UniqueFd file(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+  char old[16];
+  const ssize_t size = file ? ::pread(file.get(), old, sizeof old, 0) : -1;
+  if (size <= 0 || ::pwrite(file.get(), score.data(), score.size(), 0) < 0) return {};
+  return {old, static_cast<std::size_t>(size)};
+}
+
+// The shell in a session of its own, with every signal as a program expects it. 0 or an errno.
+int SpawnShell(Environment& environment, pid_t& pid) {
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t all;
+  sigset_t none;
+  ::sigfillset(&all);
+  ::sigemptyset(&none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  char* const arguments[] = {const_cast<char*>("bash"), const_cast<char*>("-l"),
+                             const_cast<char*>("-c"), const_cast<char*>(kScript), nullptr};
+  const int error =
+      ::posix_spawn(&pid, kShell, nullptr, &attributes, arguments, environment.Pointers().data());
+  ::posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+[[noreturn]] void Refuse(Report::Kind kind, int error) {
+  Send(kind, error);
+  ::_exit(EXIT_SUCCESS);
+}
+
+pid_t StartCommand(CommandSetup& setup) {
+  if (!EnterFolder(setup)) Refuse(Report::Kind::kBadFolder, errno);
+  const std::string own_score = SwapOomScore(kCommandOomScore);
+  pid_t pid = 0;
+  const int error = SpawnShell(setup.environment, pid);
+  if (!own_score.empty()) SwapOomScore(own_score);
+  if (error == EAGAIN || error == ENOMEM) Refuse(Report::Kind::kCannotFork, error);
+  if (error != 0) Refuse(Report::Kind::kNoShell, error);
+  return pid;
+}
+
+// Of the command's tree, once the command itself has been reaped.
+int CountLeftBehind() {
+  pid_t reaped = 0;
+  do {
+    reaped = ::waitpid(-1, nullptr, WNOHANG | __WALL);
+  } while (reaped > 0);
+  if (reaped < 0) return 0;  // No child at all: nobody needs to look into /proc.
+  return static_cast<int>(ProcessTree::Snapshot().LivingBelow({::getpid()}).size());
+}
+
+}  // namespace
+
+void Supervise(CommandSetup& setup, int reports) {
+  ArrangeDescriptors(setup, reports);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_NAME, "sandkeep-job");
+  const pid_t command = StartCommand(setup);
+  Send(Report::Kind::kStarted, command);
+  // The command has them now; a reader must see the end when the last of the tree is gone.
+  ::close_range(STDIN_FILENO, kCommandFd, 0);
+  (void)!::chdir("/");
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, __WALL);
+    if (pid < 0 && errno != EINTR) ::_exit(EXIT_SUCCESS);
+    if (pid == command) Send(Report::Kind::kExited, status, CountLeftBehind());
+  }
+}
+
+}  // namespace sandkeep::init
