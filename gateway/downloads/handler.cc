@@ -1,0 +1,217 @@
+#include "gateway/downloads/handler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+#include "gateway/downloads/presentation.h"
+#include "gateway/downloads/validators.h"
+
+namespace sandkeep {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::string_view kPrefix = "/dl/";
+// What a model or a chat client leaves at the end of a link that it copied.
+constexpr std::string_view kTrailing = ").,";
+
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count), rank_(++count) {}
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  int rank() const { return rank_; }
+
+ private:
+  std::atomic<int>& count_;
+  const int rank_;
+};
+
+absl::Status WrongLink() { return absl::NotFoundError("no such link"); }
+
+http::Response PageOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOutOfRange:
+      return http::PageResponse(410, "This link has expired",
+                                "Ask in the chat for the file again: a new link will be made.");
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kInvalidArgument:
+      return http::PageResponse(404, "Nothing here", "This link is wrong, or its file is gone.");
+    case absl::StatusCode::kAborted:
+      return http::PageResponse(412, "The file has just changed", "Load this page again.");
+    default:
+      return http::PageResponse(503, "Not available now",
+                                "The sandboxes can't be reached at the moment. Try again soon.");
+  }
+}
+
+void AddFields(http::Response* response, const Validators& validators) {
+  response->headers.push_back({"ETag", validators.etag()});
+  response->headers.push_back({"Last-Modified", validators.last_modified()});
+  response->headers.push_back({"Accept-Ranges", "bytes"});
+  response->headers.push_back({"Cache-Control", "private, no-cache"});
+}
+
+http::Response HeadOf(const Validators& validators, const Presentation& presentation) {
+  http::Response response;
+  response.headers.push_back({"Content-Type", presentation.content_type});
+  response.headers.push_back({"Content-Disposition", presentation.content_disposition});
+  AddFields(&response, validators);
+  return response;
+}
+
+void MakePartial(http::Response* response, const ByteRange& range, std::int64_t size) {
+  response->status = 206;
+  response->headers.push_back(
+      {"Content-Range", StrCat("bytes ", range.first, "-", range.last, "/", size)});
+}
+
+http::Response Unsatisfiable(std::int64_t size, const Validators& validators) {
+  http::Response response =
+      http::PageResponse(416, "No such part", "The file doesn't have the range asked for.");
+  response.headers.push_back({"Content-Range", StrCat("bytes */", size)});
+  AddFields(&response, validators);
+  return response;
+}
+
+void SetFile(const LinkClaim& claim, agent::v1::SandboxRef* sandbox, std::string* path) {
+  sandbox->set_key(claim.key.text());
+  *path = claim.path.bytes();
+}
+
+asio::awaitable<bool> WriteInPieces(http::Exchange& exchange, std::string_view data) {
+  while (!data.empty()) {
+    const bool written = co_await exchange.Write(data.substr(0, kHttpPieceBytes));
+    if (!written) co_return false;
+    data.remove_prefix(std::min(data.size(), kHttpPieceBytes));
+  }
+  co_return true;
+}
+
+}  // namespace
+
+Async<LinkClaim> DownloadHandler::Judge(LinkClaim claim) {
+  agent::v1::GetSandboxRequest request;
+  request.mutable_sandbox()->set_key(claim.key.text());
+  CO_ASSIGN_OR_RETURN(const agent::v1::Sandbox sandbox, co_await agent_.GetSandbox(request));
+  switch (signer_.Judge(claim, sandbox.generation())) {
+    case LinkVerdict::kGood:
+      co_return claim;
+    case LinkVerdict::kExpired:
+      co_return absl::OutOfRangeError("expired");
+    case LinkVerdict::kWrong:
+      break;
+  }
+  co_return WrongLink();
+}
+
+Async<LinkClaim> DownloadHandler::Verify(std::string path) {
+  std::string_view rest = std::string_view(path).substr(kPrefix.size());
+  std::optional<LinkClaim> claim = LinkClaim::Parse(rest);
+  absl::StatusOr<LinkClaim> judged = WrongLink();
+  if (claim.has_value()) judged = co_await Judge(*claim);
+  const bool worth_another = absl::IsNotFound(judged.status()) && !rest.empty() &&
+                             kTrailing.find(rest.back()) != std::string_view::npos;
+  if (!worth_another) co_return judged;
+  rest.remove_suffix(1);
+  claim = LinkClaim::Parse(rest);
+  if (!claim.has_value()) co_return judged;
+  co_return co_await Judge(*claim);
+}
+
+asio::awaitable<void> DownloadHandler::Handle(http::Exchange& exchange) {
+  const Counted counted(running_);
+  exchange.SetPatience(kWriteDeadline);
+  if (counted.rank() > kMaxDownloads) {
+    http::Response busy = PageOf(absl::UnavailableError("busy"));
+    busy.headers.push_back({"Retry-After", "5"});
+    co_await exchange.Send(std::move(busy));
+    co_return;
+  }
+  absl::StatusOr<LinkClaim> claim = co_await Verify(exchange.request().path);
+  if (!claim.ok()) {
+    http::Response page = PageOf(claim.status());
+    co_await exchange.Send(std::move(page));
+    co_return;
+  }
+  co_await Answer(exchange, *std::move(claim));
+}
+
+asio::awaitable<void> DownloadHandler::Answer(http::Exchange& exchange, LinkClaim claim) {
+  agent::v1::StatFileRequest stat;
+  SetFile(claim, stat.mutable_sandbox(), stat.mutable_path());
+  const absl::StatusOr<agent::v1::FileInfo> info = co_await agent_.StatFile(stat);
+  const bool regular = info.ok() && info->type() == agent::v1::FileInfo::REGULAR;
+  if (!regular) {
+    http::Response page = PageOf(info.ok() ? WrongLink() : info.status());
+    co_await exchange.Send(std::move(page));
+    co_return;
+  }
+  const Validators validators(info->etag(), info->modified_ms());
+  if (validators.ClientHasIt(exchange.request())) {
+    http::Response unchanged{.status = 304, .headers = {}, .body = ""};
+    AddFields(&unchanged, validators);
+    co_await exchange.Send(std::move(unchanged));
+    co_return;
+  }
+  const std::string* header = exchange.request().Find("range");
+  ByteRange range;
+  if (header != nullptr && validators.RangeStands(exchange.request())) {
+    range = ByteRange::Parse(*header, info->size());
+  }
+  if (range.kind == ByteRange::Kind::kUnsatisfiable) {
+    http::Response page = Unsatisfiable(info->size(), validators);
+    co_await exchange.Send(std::move(page));
+    co_return;
+  }
+  co_await SendFile(exchange, *info, claim, range);
+}
+
+asio::awaitable<void> DownloadHandler::SendFile(http::Exchange& exchange,
+                                                const agent::v1::FileInfo& info,
+                                                const LinkClaim& claim, ByteRange range) {
+  const bool partial = range.kind == ByteRange::Kind::kPart;
+  std::int64_t left = partial ? range.length() : info.size();
+  const Validators validators(info.etag(), info.modified_ms());
+  http::Response head =
+      HeadOf(validators, PresentAs(claim.path.Name(), types_.Of(claim.path.Name())));
+  if (partial) MakePartial(&head, range, info.size());
+  if (exchange.request().method == "HEAD" || left == 0) {
+    const bool begun = co_await exchange.Begin(std::move(head), left);
+    if (begun && exchange.request().method != "HEAD") co_await exchange.End();
+    co_return;
+  }
+  agent::v1::ReadFileRequest read;
+  SetFile(claim, read.mutable_sandbox(), read.mutable_path());
+  read.set_offset(partial ? range.first : 0);
+  read.set_length(left);
+  read.set_if_etag(info.etag());
+  const FileChunkStream stream = agent_.ReadFile(read);
+  // The first chunk before the head: until then a failure can still be told.
+  absl::StatusOr<std::optional<agent::v1::FileChunk>> chunk = co_await stream->Next();
+  if (!chunk.ok()) {
+    http::Response page = PageOf(chunk.status());
+    co_await exchange.Send(std::move(page));
+    co_return;
+  }
+  bool going = co_await exchange.Begin(std::move(head), left);
+  while (going && left > 0) {
+    if (!chunk.ok() || !chunk->has_value()) {
+      Log(Severity::kWarning, "download.cut", {{"key", claim.key.text()}, {"missing", left}});
+      co_return;
+    }
+    const std::string_view data = std::string_view((*chunk)->data()).substr(0, left);
+    going = co_await WriteInPieces(exchange, data);
+    left -= static_cast<std::int64_t>(data.size());
+    if (going && left > 0) chunk = co_await stream->Next();
+  }
+  if (going) co_await exchange.End();
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,365 @@
+#include "gateway/http/connection.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <charconv>
+#include <exception>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "common/log.h"
+#include "common/strings.h"
+
+namespace sandkeep::http {
+namespace {
+
+namespace asio = boost::asio;
+using ErrorCode = boost::system::error_code;
+using Steady = std::chrono::steady_clock;
+
+constexpr auto kUseTuple = asio::as_tuple(asio::use_awaitable);
+
+// Leaves what follows the first `done` bytes.
+template <typename Buffers>
+void DropFront(Buffers* buffers, std::size_t done) {
+  for (asio::const_buffer& buffer : *buffers) {
+    const std::size_t taken = std::min(done, buffer.size());
+    buffer += taken;
+    done -= taken;
+  }
+}
+
+}  // namespace
+
+Connection::Connection(Socket socket, Router& router, const Timing& timing,
+                       std::function<void()> ended)
+    : socket_(std::move(socket)),
+      router_(router),
+      timing_(timing),
+      ended_(std::move(ended)),
+      arrived_(socket_.get_executor(), Steady::time_point::max()),
+      watchdog_(socket_.get_executor()) {}
+
+void Connection::Start() {
+  ErrorCode ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  auto finished = [self = shared_from_this()](std::exception_ptr error) {
+    self->Close();
+    self->ended_();
+    if (!error) return;
+    try {
+      std::rethrow_exception(error);
+    } catch (const boost::system::system_error& e) {
+      // Cancelled by the watchdog or by Cut: how such a connection is meant to end.
+      if (e.code() == asio::error::operation_aborted) return;
+      Log(Severity::kError, "connection.failed", {{"what", e.what()}});
+    } catch (const std::exception& e) {
+      Log(Severity::kError, "connection.failed", {{"what", e.what()}});
+    }
+  };
+  asio::co_spawn(socket_.get_executor(), Run(),
+                 asio::bind_cancellation_slot(abort_.slot(), std::move(finished)));
+}
+
+void Connection::Drain() {
+  asio::dispatch(socket_.get_executor(), [self = shared_from_this()] {
+    self->draining_ = true;
+    if (!self->in_request_) self->Close();
+  });
+}
+
+void Connection::Cut() {
+  asio::dispatch(socket_.get_executor(), [self = shared_from_this()] {
+    self->Close();
+    self->abort_.emit(asio::cancellation_type::terminal);
+  });
+}
+
+asio::awaitable<void> Connection::Run() {
+  SetDeadline(timing_.header);
+  ArmWatchdog();
+  while (co_await ServeOne()) {
+    input_.Shrink();
+    SetDeadline(timing_.idle);
+  }
+  if (open_) co_await Linger();
+}
+
+asio::awaitable<bool> Connection::ServeOne() {
+  parser_.Reset();
+  in_request_ = false;
+  if (!co_await ReadHead()) co_return false;
+  in_request_ = true;
+  answer_ = Answer::kNone;
+  patience_.reset();
+  request_keeps_alive_ = false;
+  if (parser_.stage() == RequestParser::Stage::kRefused) {
+    co_await Refuse();
+    co_return false;
+  }
+  Admission admission = router_.Admit(parser_.request());
+  ParseWhatIsThere();
+  if (admission.answer.has_value()) {
+    if (BodyIsShort()) {
+      const bool read = co_await ReadBody();
+      if (!read) co_return false;
+    }
+    request_keeps_alive_ = request().keep_alive && parser_.stage() == RequestParser::Stage::kDone;
+    co_await Send(*std::move(admission.answer));
+    co_return open_ && !closing();
+  }
+  if (!co_await ReadBody()) co_return false;
+  request_keeps_alive_ = request().keep_alive;
+  ClearDeadline();
+  co_await admission.handler->Handle(*this);
+  gone_ = nullptr;
+  // Not answered to its end: the client must see that it isn't whole.
+  if (answer_ != Answer::kWhole) Close();
+  co_return open_ && !closing();
+}
+
+// Worth reading although nobody wants it: the connection can go on.
+bool Connection::BodyIsShort() {
+  const std::string* length = request().Find("content-length");
+  std::size_t bytes = 0;
+  return parser_.stage() == RequestParser::Stage::kBody && length != nullptr &&
+         absl::SimpleAtoi(*length, &bytes) && bytes <= kHttpPieceBytes &&
+         request().Find("expect") == nullptr;
+}
+
+void Connection::ParseWhatIsThere() {
+  while (parser_.stage() == RequestParser::Stage::kHead ||
+         parser_.stage() == RequestParser::Stage::kBody) {
+    const std::size_t taken = parser_.Feed(input_.unread());
+    if (taken == 0) return;
+    input_.Consume(taken);
+  }
+}
+
+asio::awaitable<bool> Connection::ReadHead() {
+  bool begun = false;
+  for (;;) {
+    const std::size_t taken = parser_.Feed(input_.unread());
+    input_.Consume(taken);
+    if (parser_.stage() != RequestParser::Stage::kHead) co_return true;
+    if (draining_) co_return false;
+    if (!begun && !input_.empty()) {
+      begun = true;
+      SetDeadline(timing_.header);
+    }
+    if (!co_await ReadMore()) co_return false;
+  }
+}
+
+asio::awaitable<bool> Connection::ReadBody() {
+  if (parser_.stage() == RequestParser::Stage::kBody) {
+    SetDeadline(timing_.body);
+    if (!co_await SendContinue()) co_return false;
+  }
+  while (parser_.stage() == RequestParser::Stage::kBody) {
+    if (!co_await ReadMore()) co_return false;
+    ParseWhatIsThere();
+  }
+  if (parser_.stage() == RequestParser::Stage::kDone) co_return true;
+  co_await Refuse();
+  co_return false;
+}
+
+asio::awaitable<bool> Connection::SendContinue() {
+  const std::string* expect = request().Find("expect");
+  if (expect == nullptr || !absl::EqualsIgnoreCase(*expect, "100-continue")) co_return true;
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  const Buffers buffers = {asio::buffer(kContinue)};
+  const bool written = co_await WriteAll(buffers);
+  SetDeadline(timing_.body);
+  co_return written;
+}
+
+asio::awaitable<void> Connection::Refuse() {
+  const RequestParser::Refusal& refusal = parser_.refusal();
+  Response response = ErrorResponse(refusal.status, "invalid_request", refusal.reason);
+  co_await Send(std::move(response));
+}
+
+asio::awaitable<bool> Connection::ReadMore() {
+  if (reading_) {
+    const std::size_t before = input_.unread().size();
+    while (reading_) {
+      arrived_.expires_at(Steady::time_point::max());
+      [[maybe_unused]] const auto woken = co_await arrived_.async_wait(kUseTuple);
+    }
+    if (input_.unread().size() > before) co_return true;
+  }
+  if (at_end_ || !open_) co_return false;
+  const InputBuffer::Space space = input_.Prepare();
+  const auto result =
+      co_await socket_.async_read_some(asio::buffer(space.data, space.size), kUseTuple);
+  at_end_ = static_cast<bool>(std::get<0>(result));
+  input_.Commit(std::get<1>(result));
+  co_return !at_end_;
+}
+
+asio::awaitable<void> Connection::Send(Response response) {
+  const bool bodiless = response.status == 204 || response.status == 304;
+  framing_ = FramingFor(response.body.size());
+  if (bodiless) framing_.kind = Framing::Kind::kNone;
+  const std::string head = ResponseHead(response, request().origin, framing_);
+  Buffers buffers = {asio::buffer(head)};
+  if (!bodiless && request().method != "HEAD") buffers[1] = asio::buffer(response.body);
+  if (co_await WriteAll(buffers)) answer_ = Answer::kWhole;
+}
+
+Framing Connection::FramingFor(std::optional<std::int64_t> length) {
+  if (length.has_value()) {
+    return {.kind = Framing::Kind::kLength, .length = *length, .close = closing()};
+  }
+  if (!request().http_1_0) return {.kind = Framing::Kind::kChunked, .close = closing()};
+  request_keeps_alive_ = false;
+  return {.kind = Framing::Kind::kUntilClose, .close = true};
+}
+
+asio::awaitable<bool> Connection::Begin(Response response, std::optional<std::int64_t> length) {
+  framing_ = FramingFor(length);
+  answer_ = Answer::kBegun;
+  const std::string head = ResponseHead(response, request().origin, framing_);
+  const Buffers buffers = {asio::buffer(head)};
+  const bool written = co_await WriteAll(buffers);
+  if (written && request().method == "HEAD") answer_ = Answer::kWhole;
+  if (!written || response.body.empty()) co_return written;
+  co_return co_await Write(response.body);
+}
+
+asio::awaitable<bool> Connection::Write(std::string_view part) {
+  if (part.empty()) co_return open_;
+  if (framing_.kind != Framing::Kind::kChunked) {
+    const Buffers buffers = {asio::buffer(part)};
+    co_return co_await WriteAll(buffers);
+  }
+  std::array<char, 20> size_line;
+  char* end = std::to_chars(size_line.data(), size_line.data() + 16, part.size(), 16).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  const Buffers buffers = {
+      asio::buffer(size_line.data(), static_cast<std::size_t>(end - size_line.data())),
+      asio::buffer(part), asio::buffer(std::string_view("\r\n"))};
+  co_return co_await WriteAll(buffers);
+}
+
+asio::awaitable<void> Connection::End() {
+  if (framing_.kind == Framing::Kind::kChunked) {
+    const Buffers buffers = {asio::buffer(std::string_view("0\r\n\r\n"))};
+    if (!co_await WriteAll(buffers)) co_return;
+  }
+  if (open_) answer_ = Answer::kWhole;
+}
+
+// Sockets mostly have room: then there is no need to wait, nor to set a deadline.
+asio::awaitable<bool> Connection::WriteAll(Buffers buffers) {
+  if (!open_) co_return false;
+  ErrorCode error;
+  const std::size_t written = socket_.write_some(buffers, error);
+  if (error && error != asio::error::would_block && error != asio::error::try_again) {
+    Close();
+    co_return false;
+  }
+  DropFront(&buffers, written);
+  if (asio::buffer_size(buffers) > 0) {
+    SetDeadline(timing_.write);
+    const auto result = co_await asio::async_write(socket_, buffers, kUseTuple);
+    if (std::get<0>(result)) {
+      Close();
+      co_return false;
+    }
+    if (!patience_.has_value()) ClearDeadline();
+  }
+  if (patience_.has_value()) SetDeadline(*patience_);
+  co_return true;
+}
+
+// So that the client reads our last answer: closing with its bytes unread would reset it.
+asio::awaitable<void> Connection::Linger() {
+  SetDeadline(timing_.linger);
+  ErrorCode ignored;
+  socket_.shutdown(Socket::shutdown_send, ignored);
+  std::size_t dropped = 0;
+  while (dropped < kMaxLingerBytes) {
+    dropped += input_.unread().size();
+    input_.Consume(input_.unread().size());
+    const bool more = co_await ReadMore();
+    if (!more) co_return;
+  }
+}
+
+void Connection::SetPatience(Steady::duration patience) {
+  patience_ = patience;
+  SetDeadline(patience);
+}
+
+void Connection::WatchForClose(std::function<void()> gone) {
+  if (at_end_) return gone();
+  gone_ = std::move(gone);
+  if (!reading_) StartReading();
+}
+
+// Reads what the client pipelines meanwhile, too: it isn't lost, and only so is the end seen. With
+// a full buffer the watch ends; then the next write finds out.
+void Connection::StartReading() {
+  const InputBuffer::Space space = input_.Prepare();
+  if (space.size == 0) return;
+  reading_ = true;
+  auto arrived = [self = shared_from_this()](const ErrorCode& error, std::size_t bytes) {
+    self->reading_ = false;
+    self->at_end_ = static_cast<bool>(error);
+    self->ReadInBackground(bytes);
+  };
+  socket_.async_read_some(asio::buffer(space.data, space.size), std::move(arrived));
+}
+
+void Connection::ReadInBackground(std::size_t bytes) {
+  input_.Commit(bytes);
+  arrived_.cancel();
+  if (!gone_) return;
+  if (!at_end_) return StartReading();
+  const std::function<void()> gone = std::exchange(gone_, nullptr);
+  gone();
+}
+
+void Connection::SetDeadline(Steady::duration from_now) {
+  deadline_ = Steady::now() + from_now;
+  // Later is noticed when the timer fires; earlier needs another one.
+  if (deadline_ < watchdog_.expiry()) watchdog_.cancel();
+}
+
+void Connection::ClearDeadline() { deadline_ = Steady::time_point::max(); }
+
+void Connection::ArmWatchdog() {
+  // A cleared deadline may be set again before: the timer looks once in a while.
+  watchdog_.expires_at(std::min(deadline_, Steady::now() + timing_.idle));
+  auto fired = [weak = weak_from_this()](const ErrorCode&) {
+    const std::shared_ptr<Connection> self = weak.lock();
+    if (!self || !self->open_) return;
+    if (Steady::now() < self->deadline_) return self->ArmWatchdog();
+    self->Cut();
+  };
+  watchdog_.async_wait(std::move(fired));
+}
+
+void Connection::Close() {
+  if (!open_) return;
+  open_ = false;
+  ErrorCode ignored;
+  socket_.close(ignored);
+  watchdog_.cancel();
+}
+
+}  // namespace sandkeep::http

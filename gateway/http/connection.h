@@ -1,0 +1,108 @@
+// One client's connection: reads requests, one after the other, and has each answered before the
+// next is looked at, so that pipelined ones are answered in order.
+//
+// A coroutine on a strand of its own; it owns itself until it ends. One watchdog timer serves every
+// deadline: passing it closes the socket and cancels whatever the coroutine waits for.
+#pragma once
+
+#include <array>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "gateway/http/exchange.h"
+#include "gateway/http/input_buffer.h"
+#include "gateway/http/request_parser.h"
+#include "gateway/http/router.h"
+#include "gateway/http/timing.h"
+
+namespace sandkeep::http {
+
+class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
+ public:
+  using Socket = boost::asio::ip::tcp::socket;
+
+  // `socket`'s executor is the strand. `ended` is called once, on it.
+  Connection(Socket socket, Router& router, const Timing& timing, std::function<void()> ended);
+
+  boost::asio::any_io_executor executor() { return socket_.get_executor(); }
+
+  // On the strand.
+  void Start();
+  // From any thread: the answer in flight is the last one; without one the connection closes now.
+  void Drain();
+  // From any thread: closes it whatever runs.
+  void Cut();
+
+  // Exchange, for the handler that runs.
+  Request& request() override { return parser_.request(); }
+  boost::asio::awaitable<void> Send(Response response) override;
+  boost::asio::awaitable<bool> Begin(Response response,
+                                     std::optional<std::int64_t> length) override;
+  boost::asio::awaitable<bool> Write(std::string_view part) override;
+  boost::asio::awaitable<void> End() override;
+  void SetPatience(std::chrono::steady_clock::duration patience) override;
+  void WatchForClose(std::function<void()> gone) override;
+
+ private:
+  using Buffers = std::array<boost::asio::const_buffer, 3>;
+  enum class Answer { kNone, kBegun, kWhole };
+
+  boost::asio::awaitable<void> Run();
+  // False: the connection is over.
+  boost::asio::awaitable<bool> ServeOne();
+  boost::asio::awaitable<bool> ReadHead();
+  boost::asio::awaitable<bool> ReadBody();
+  boost::asio::awaitable<bool> ReadMore();
+  boost::asio::awaitable<void> Refuse();
+  boost::asio::awaitable<bool> SendContinue();
+  boost::asio::awaitable<bool> WriteAll(Buffers buffers);
+  boost::asio::awaitable<void> Linger();
+
+  void ParseWhatIsThere();
+  bool BodyIsShort();
+  bool closing() const { return draining_ || !request_keeps_alive_; }
+  Framing FramingFor(std::optional<std::int64_t> length);
+  void StartReading();
+  void ReadInBackground(std::size_t bytes);
+
+  void SetDeadline(std::chrono::steady_clock::duration from_now);
+  void ClearDeadline();
+  void ArmWatchdog();
+  void Close();
+
+  Socket socket_;
+  Router& router_;
+  const Timing& timing_;
+  std::function<void()> ended_;
+
+  InputBuffer input_;
+  RequestParser parser_;
+
+  // ---- Of the answer in flight ----
+  Answer answer_ = Answer::kNone;
+  Framing framing_;
+  std::optional<std::chrono::steady_clock::duration> patience_;
+  std::function<void()> gone_;
+  bool request_keeps_alive_ = true;
+
+  bool reading_ = false;  // A read that WatchForClose began is outstanding.
+  bool at_end_ = false;   // The client will send no more.
+  bool in_request_ = false;
+  bool draining_ = false;
+  bool open_ = true;
+
+  boost::asio::steady_timer arrived_;  // Cancelled when the outstanding read has ended.
+  boost::asio::steady_timer watchdog_;
+  std::chrono::steady_clock::time_point deadline_;
+  boost::asio::cancellation_signal abort_;
+};
+
+}  // namespace sandkeep::http

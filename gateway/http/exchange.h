@@ -1,0 +1,52 @@
+// One request and the way its answer goes back: all that a handler sees of HTTP.
+//
+// A handler runs as part of its connection's coroutine, on the connection's strand, and calls
+// everything here from there. It answers once: Send, or Begin, Write… and End. One that returns
+// without having done so has its connection cut.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "gateway/http/request.h"
+#include "gateway/http/response.h"
+
+namespace sandkeep::http {
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  virtual Request& request() = 0;
+
+  // The whole answer. A HEAD gets its head.
+  virtual boost::asio::awaitable<void> Send(Response response) = 0;
+
+  // An answer in parts; `response.body` is the first of them, if it isn't empty. Without a length
+  // it is chunked. False: the client is gone, and so will be all further parts. A HEAD gets its
+  // head, and that is the whole answer.
+  virtual boost::asio::awaitable<bool> Begin(Response response,
+                                             std::optional<std::int64_t> length) = 0;
+  // `part` must stay until the write has ended.
+  virtual boost::asio::awaitable<bool> Write(std::string_view part) = 0;
+  virtual boost::asio::awaitable<void> End() = 0;
+
+  // The connection is cut, and the handler's coroutine cancelled, when the client takes nothing, or
+  // the handler gives nothing, for so long. Not set: a handler may take any time.
+  virtual void SetPatience(std::chrono::steady_clock::duration patience) = 0;
+
+  // `gone` is called once if the client closes the connection before the handler returns.
+  virtual void WatchForClose(std::function<void()> gone) = 0;
+};
+
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  virtual boost::asio::awaitable<void> Handle(Exchange& exchange) = 0;
+};
+
+}  // namespace sandkeep::http

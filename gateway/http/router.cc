@@ -1,0 +1,144 @@
+#include "gateway/http/router.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "common/limits.h"
+#include "common/strings.h"
+
+namespace sandkeep::http {
+namespace {
+
+constexpr std::string_view kMcpMethods = "POST, OPTIONS";
+
+Admission Answer(Response response) { return {.answer = std::move(response)}; }
+
+Response NotFound() { return ErrorResponse(404, "not_found", "there is nothing at this address"); }
+
+Response MethodNotAllowed(std::string_view allowed) {
+  Response response =
+      ErrorResponse(405, "method_not_allowed", StrCat("this address takes ", allowed));
+  response.headers.push_back({"Allow", std::string(allowed)});
+  return response;
+}
+
+// RFC 6750: a request without any credentials gets no error code.
+Response Challenge(bool had_key) {
+  Response response =
+      ErrorResponse(401, had_key ? "invalid_token" : "unauthorized",
+                    had_key ? "this access key is not known here; `sandkeep-gateway keys add NAME` "
+                              "on the host makes one"
+                            : "send an access key: `Authorization: Bearer sk-…`");
+  response.headers.push_back(
+      {"WWW-Authenticate", had_key ? R"(Bearer realm="sandkeep", error="invalid_token")"
+                                   : R"(Bearer realm="sandkeep")"});
+  return response;
+}
+
+Response Preflight() {
+  return {.status = 204,
+          .headers = {{"Allow", std::string(kMcpMethods)},
+                      {"Access-Control-Allow-Methods", "POST, GET, DELETE, OPTIONS"},
+                      {"Access-Control-Allow-Headers",
+                       "Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, "
+                       "Mcp-Session-Id, Mcp-Method, Mcp-Name"},
+                      {"Access-Control-Max-Age", "7200"}},
+          .body = ""};
+}
+
+// Origin-form, or absolute-form, whose authority then must be the Host's. Empty: neither.
+std::string_view PathOf(std::string_view target, std::string_view host) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!absl::StartsWithIgnoreCase(ToAbsl(target), ToAbsl(scheme))) continue;
+    target.remove_prefix(scheme.size());
+    const std::size_t slash = target.find('/');
+    if (slash == std::string_view::npos ||
+        !absl::EqualsIgnoreCase(ToAbsl(target.substr(0, slash)), ToAbsl(host))) {
+      return {};
+    }
+    target.remove_prefix(slash);
+  }
+  return target.empty() || target.front() != '/' ? std::string_view()
+                                                 : target.substr(0, target.find('?'));
+}
+
+std::string_view WithoutBase(std::string_view path, std::string_view base) {
+  const bool below = !base.empty() && path.substr(0, base.size()) == base &&
+                     (path.size() == base.size() || path[base.size()] == '/');
+  return below ? path.substr(base.size()) : path;
+}
+
+// Empty: no bearer token, or more than one could be.
+std::string_view BearerOf(const Request& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  const std::string* value = request.Find("authorization");
+  if (value == nullptr || !absl::StartsWithIgnoreCase(*value, ToAbsl(kScheme))) return {};
+  const std::string_view token =
+      ToStd(absl::StripAsciiWhitespace(ToAbsl(std::string_view(*value).substr(kScheme.size()))));
+  return token.size() <= kMaxBearerBytes ? token : std::string_view();
+}
+
+bool IsRead(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+}  // namespace
+
+std::optional<Response> Router::CheckHostAndOrigin(Request& request) const {
+  const std::string* host_header = request.Find("host");
+  if (host_header == nullptr) {
+    return ErrorResponse(400, "invalid_request", "the Host header is missing");
+  }
+  const std::optional<HostPort> host = HostPort::Parse(*host_header);
+  if (!host.has_value() || !policy_.AllowsHost(*host)) {
+    return ErrorResponse(403, "forbidden_host",
+                         "this server doesn't go by that name; its operator adds names with "
+                         "ALLOWED_HOSTS or MCP_PUBLIC_BASE");
+  }
+  const std::string* origin = request.Find("origin");
+  if (origin != nullptr && !policy_.AllowsOrigin(*origin, *host)) {
+    return ErrorResponse(403, "forbidden_origin",
+                         "pages of that origin may not call this server; its operator adds "
+                         "origins with ALLOWED_ORIGINS");
+  }
+  if (origin != nullptr) request.origin = *origin;
+  request.public_base =
+      policy_.public_base().empty() ? StrCat("http://", *host_header) : policy_.public_base();
+  request.path = WithoutBase(PathOf(request.target, *host_header), policy_.base_path());
+  return std::nullopt;
+}
+
+Admission Router::Admit(Request& request) {
+  if (std::optional<Response> refused = CheckHostAndOrigin(request)) {
+    return Answer(*std::move(refused));
+  }
+  if (request.path == "/mcp" || request.path == "/mcp/") return AdmitToMcp(request);
+  if (absl::StartsWith(request.path, "/dl/")) return AdmitToDownloads(request);
+  if (request.path == "/healthz") {
+    return Answer(IsRead(request) ? TextResponse(200, "text/plain; charset=utf-8", "ok\n")
+                                  : MethodNotAllowed("GET, HEAD"));
+  }
+  return Answer(NotFound());
+}
+
+Admission Router::AdmitToMcp(Request& request) {
+  if (request.method == "OPTIONS") return Answer(Preflight());
+  request.caller = parts_.keys.Find(BearerOf(request));
+  if (!request.caller.has_value()) {
+    return Answer(Challenge(request.Find("authorization") != nullptr));
+  }
+  if (request.method != "POST") return Answer(MethodNotAllowed(kMcpMethods));
+  if (!parts_.rate.Allows(request.caller->principal.text())) {
+    Response response = ErrorResponse(429, "too_many_requests", "slow down a little");
+    response.headers.push_back({"Retry-After", "1"});
+    return Answer(std::move(response));
+  }
+  return {.answer = std::nullopt, .handler = &parts_.mcp};
+}
+
+Admission Router::AdmitToDownloads(const Request& request) {
+  if (!IsRead(request)) return Answer(MethodNotAllowed("GET, HEAD"));
+  return {.answer = std::nullopt, .handler = &parts_.downloads};
+}
+
+}  // namespace sandkeep::http

@@ -1,0 +1,56 @@
+// What stands behind which path, and who is let in: judges a request by its head, before a byte of
+// its body is read.
+//
+//   POST /mcp           the endpoint, with an access key      GET, HEAD /dl/…     files, with a
+//   link GET, HEAD /healthz  `ok`                                  everything else     404
+//
+// The order is fixed: Host, Origin (403), the path (404), OPTIONS, the key (401), the method (405),
+// the rate (429). Clients take a 401 as "sign in" and anything else as an answer of the endpoint,
+// so the key comes before all that a client could take for one. `/mcp/` is `/mcp`, without a
+// redirect, which would lose the body. All of it also stands below MCP_PUBLIC_BASE's path.
+//
+// Any thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "gateway/http/exchange.h"
+#include "gateway/http/host_policy.h"
+#include "gateway/http/rate_limit.h"
+#include "gateway/http/request.h"
+#include "gateway/http/response.h"
+#include "gateway/keys/access_keys.h"
+
+namespace sandkeep::http {
+
+// Either the answer, or who gives it.
+struct Admission {
+  std::optional<Response> answer;
+  Handler* handler = nullptr;
+};
+
+class Router {
+ public:
+  struct Parts {
+    AccessKeys& keys;
+    RateLimit& rate;
+    Handler& mcp;
+    Handler& downloads;
+  };
+  Router(HostPolicy policy, Parts parts) : policy_(std::move(policy)), parts_(parts) {}
+
+  // Fills in what the request lacks (path, public_base, origin, caller).
+  Admission Admit(Request& request);
+
+ private:
+  // nullopt: host and origin are ours.
+  std::optional<Response> CheckHostAndOrigin(Request& request) const;
+  Admission AdmitToMcp(Request& request);
+  Admission AdmitToDownloads(const Request& request);
+
+  HostPolicy policy_;
+  Parts parts_;
+};
+
+}  // namespace sandkeep::http

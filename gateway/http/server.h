@@ -1,0 +1,80 @@
+// The listening socket and the connections that came from it. Accepting pauses while the machine
+// has no descriptors left or there are as many connections as allowed; it never spins and never
+// dies of a failed accept.
+//
+// Start and Drain: once each. The io_context is run by as many threads as one likes; it must stop
+// before the server is destroyed.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "common/limits.h"
+#include "gateway/http/router.h"
+#include "gateway/http/timing.h"
+
+namespace sandkeep::http {
+
+class Connection;
+
+class Server {
+ public:
+  struct Options {
+    std::string host = "127.0.0.1";  // An address, or `localhost`.
+    std::uint16_t port = 0;          // 0: the kernel's choice.
+    int max_connections = kMaxConnections;
+    Timing timing;
+  };
+
+  // Listens, but doesn't accept yet. InvalidArgument: `host` is no address.
+  static absl::StatusOr<std::unique_ptr<Server>> Listen(boost::asio::io_context& io, Router& router,
+                                                        Options options);
+  ~Server();
+
+  // `127.0.0.1:8000`, as it came out.
+  std::string address() const;
+  std::uint16_t port() const;
+
+  void Start();
+
+  // Accepts no more, lets answers in flight finish, closes idle connections at once and the rest
+  // after `deadline`. `drained` is called when no connection is left. From any thread.
+  void Drain(std::chrono::steady_clock::duration deadline, std::function<void()> drained);
+
+  int connections() const;
+
+ private:
+  using Acceptor = boost::asio::ip::tcp::acceptor;
+
+  Server(boost::asio::io_context& io, Acceptor acceptor, Router& router, Options options);
+
+  boost::asio::awaitable<void> Accept();
+  boost::asio::awaitable<void> Pause();
+  void Add(boost::asio::ip::tcp::socket socket);
+  void Remove(const Connection* connection);
+  void ForEach(void (Connection::*action)());
+
+  boost::asio::io_context& io_;
+  Acceptor acceptor_;
+  boost::asio::steady_timer pause_;
+  boost::asio::steady_timer drain_timer_;
+  Router& router_;
+  const Options options_;
+
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<const Connection*, std::weak_ptr<Connection>> connections_
+      ABSL_GUARDED_BY(mutex_);
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> drained_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sandkeep::http
