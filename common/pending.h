@@ -40,6 +40,15 @@ class Pending : public std::enable_shared_from_this<Pending<T>> {
     resume(std::move(value));
   }
 
+  // Waits for the value whatever happens to the coroutine: the one who delivers it will.
+  boost::asio::awaitable<T> TakeSurely() {
+    auto initiate = [self = this->shared_from_this()](auto handler) {
+      self->Await(self->ResumeOf(std::make_shared<decltype(handler)>(std::move(handler))));
+    };
+    return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(T)>(
+        std::move(initiate), boost::asio::use_awaitable);
+  }
+
   // `on_cancel` is called on the coroutine's executor when the wait is cancelled before a value
   // came. A plain function on purpose: g++ 12 destroys closures of a co_await expression twice.
   boost::asio::awaitable<T> Take(T if_cancelled, std::function<void()> on_cancel = {}) {
@@ -62,20 +71,6 @@ class Pending : public std::enable_shared_from_this<Pending<T>> {
   template <typename Handler>
   void Start(Handler handler, T if_cancelled, std::function<void()> on_cancel) {
     auto slot = boost::asio::get_associated_cancellation_slot(handler);
-    auto executor = boost::asio::get_associated_executor(handler);
-    // gRPC's callbacks and std::function are copied; a handler can only be moved.
-    auto shared = std::make_shared<Handler>(std::move(handler));
-    Resume resume = [shared, slot, executor,
-                     work = boost::asio::make_work_guard(executor)](T value) mutable {
-      auto complete = [shared = std::move(shared), slot, work = std::move(work),
-                       value = std::move(value)]() mutable {
-        if (slot.is_connected()) slot.clear();
-        Handler ready = std::move(*shared);
-        shared.reset();
-        std::move(ready)(std::move(value));
-      };
-      boost::asio::post(executor, std::move(complete));
-    };
     // Assigned first: once the value may arrive, this thread has nothing left to do here.
     if (slot.is_connected()) {
       slot.assign([weak = this->weak_from_this(), if_cancelled = std::move(if_cancelled),
@@ -83,6 +78,28 @@ class Pending : public std::enable_shared_from_this<Pending<T>> {
         if (auto self = weak.lock()) self->Cancel(std::move(if_cancelled), on_cancel);
       });
     }
+    Await(ResumeOf(std::make_shared<Handler>(std::move(handler))));
+  }
+
+  // The handler is shared because std::function is copied and a handler can only be moved.
+  template <typename Handler>
+  static Resume ResumeOf(std::shared_ptr<Handler> handler) {
+    auto slot = boost::asio::get_associated_cancellation_slot(*handler);
+    auto executor = boost::asio::get_associated_executor(*handler);
+    auto work = boost::asio::make_work_guard(executor);
+    return [handler = std::move(handler), slot, executor, work = std::move(work)](T value) mutable {
+      auto complete = [handler = std::move(handler), slot, work = std::move(work),
+                       value = std::move(value)]() mutable {
+        if (slot.is_connected()) slot.clear();
+        Handler ready = std::move(*handler);
+        handler.reset();
+        std::move(ready)(std::move(value));
+      };
+      boost::asio::post(executor, std::move(complete));
+    };
+  }
+
+  void Await(Resume resume) {
     std::optional<T> ready;
     {
       const std::lock_guard lock(mutex_);

@@ -1,0 +1,228 @@
+#include "agent/service/handlers.h"
+
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <utility>
+
+#include "agent/service/authorize.h"
+#include "agent/service/convert.h"
+#include "agent/service/output_range.h"
+#include "agent/service/validate.h"
+#include "common/limits.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+
+namespace asio = boost::asio;
+namespace v1 = agent::v1;
+
+Handlers::Handlers(SandboxManager& manager, FileReader& reader, HostFacts facts, Peer peer)
+    : manager_(manager), reader_(reader), facts_(std::move(facts)), peer_(std::move(peer)) {}
+
+Async<void> Handlers::StartJob(const v1::StartJobRequest& request, JobEvents& events) {
+  CO_ASSIGN_OR_RETURN(StartJobCall call, ParseStartJob(request));
+  CO_RETURN_IF_ERROR(MayName(peer_, RpcOf("StartJob"), call.principal));
+  // A caller that leaves now has started its job all the same: it will come back and watch it.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  auto starting =
+      manager_.StartJob(std::move(call.principal), std::move(call.label), std::move(call.spec));
+  CO_ASSIGN_OR_RETURN(StartedJob started, co_await std::move(starting));
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  v1::JobEvent first;
+  Fill(first.mutable_started(), started);
+  // Fails if the caller left meanwhile.
+  auto writing = events.Write(std::move(first));
+  CO_RETURN_IF_ERROR(co_await std::move(writing));
+  auto following = Follow(std::move(started.watcher), events);
+  co_return co_await std::move(following);
+}
+
+Async<void> Handlers::WatchJob(const v1::WatchJobRequest& request, JobEvents& events) {
+  CO_ASSIGN_OR_RETURN(WatchJobCall call, ParseWatchJob(request));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("WatchJob"), call.ref));
+  auto opening =
+      manager_.WatchJob(std::move(call.ref), std::move(call.id), call.from_offset, call.follow);
+  CO_ASSIGN_OR_RETURN(WatchedJob watched, co_await std::move(opening));
+  auto following = Follow(std::move(watched.watcher), events);
+  co_return co_await std::move(following);
+}
+
+Async<void> Handlers::Follow(std::unique_ptr<JobWatcher> watcher, JobEvents& events) {
+  for (;;) {
+    auto waiting = watcher->Next();
+    absl::StatusOr<JobEvent> event = co_await std::move(waiting);
+    if (absl::IsOutOfRange(event.status())) co_return absl::OkStatus();
+    CO_RETURN_IF_ERROR(event.status());
+    if (event->kind == JobEvent::Kind::kEndOfWhatThereIs) co_return absl::OkStatus();
+    const bool last = event->kind == JobEvent::Kind::kOutcome;
+    v1::JobEvent message;
+    Fill(&message, *std::move(event));
+    auto writing = events.Write(std::move(message));
+    CO_RETURN_IF_ERROR(co_await std::move(writing));
+    if (last) co_return absl::OkStatus();
+  }
+}
+
+Async<void> Handlers::SendInput(const v1::SendInputRequest& request,
+                                v1::SendInputResponse& response) {
+  CO_ASSIGN_OR_RETURN(SendInputCall call, ParseSendInput(request));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("SendInput"), call.ref));
+  auto sending =
+      manager_.SendInput(std::move(call.ref), std::move(call.id), std::move(call.data), call.end);
+  CO_ASSIGN_OR_RETURN(const std::int64_t accepted, co_await std::move(sending));
+  response.set_accepted_bytes(accepted);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::SignalJob(const v1::SignalJobRequest& request,
+                                v1::SignalJobResponse& response) {
+  CO_ASSIGN_OR_RETURN(SignalJobCall call, ParseSignalJob(request));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("SignalJob"), call.ref));
+  auto signalling =
+      manager_.SignalJob(std::move(call.ref), std::move(call.id), call.signal, call.grace);
+  CO_ASSIGN_OR_RETURN(const JobSnapshot job, co_await std::move(signalling));
+  Fill(response.mutable_job(), job);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& response) {
+  CO_ASSIGN_OR_RETURN(ListJobsCall call, ParseListJobs(request));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("ListJobs"), call.ref));
+  auto listing = manager_.ListJobs(std::move(call.ref), call.limit);
+  CO_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> jobs, co_await std::move(listing));
+  for (const JobSnapshot& job : jobs) Fill(response.add_jobs(), job);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::ReadOutput(const v1::ReadOutputRequest& request,
+                                 v1::ReadOutputResponse& response) {
+  CO_ASSIGN_OR_RETURN(ReadOutputCall call, ParseReadOutput(request));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("ReadOutput"), call.ref));
+  auto opening = manager_.WatchJob(std::move(call.ref), std::move(call.id), call.offset, false);
+  CO_ASSIGN_OR_RETURN(WatchedJob watched, co_await std::move(opening));
+  Fill(response.mutable_job(), watched.job);
+  OutputRange range(call.stream, call.offset, call.limit);
+  while (!range.whole()) {
+    auto waiting = watched.watcher->Next();
+    absl::StatusOr<JobEvent> event = co_await std::move(waiting);
+    if (absl::IsOutOfRange(event.status())) break;
+    CO_RETURN_IF_ERROR(event.status());
+    range.Add(*std::move(event));
+  }
+  for (const JobGap& gap : range.gaps()) Fill(response.add_gaps(), gap);
+  response.set_offset(range.offset());
+  response.set_data(std::move(range).data());
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::ListSandboxes(const v1::ListSandboxesRequest& request,
+                                    v1::ListSandboxesResponse& response) {
+  CO_ASSIGN_OR_RETURN(ListSandboxesCall call, ParseListSandboxes(request));
+  if (call.principal.has_value()) {
+    CO_RETURN_IF_ERROR(MayName(peer_, RpcOf("ListSandboxes"), *call.principal));
+  } else if (!peer_.operate) {
+    co_return absl::InvalidArgumentError("principal: only operators may leave it out");
+  }
+  auto listing = manager_.List(std::move(call.principal));
+  CO_ASSIGN_OR_RETURN(const std::vector<SandboxSnapshot> all, co_await std::move(listing));
+  const std::size_t shown = std::min<std::size_t>(all.size(), call.limit);
+  for (std::size_t i = 0; i < shown; ++i) Fill(response.add_sandboxes(), all[i]);
+  response.set_total(static_cast<int>(all.size()));
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::GetSandbox(const v1::GetSandboxRequest& request, v1::Sandbox& response) {
+  CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("GetSandbox"), ref));
+  auto getting = manager_.Get(std::move(ref));
+  CO_ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, co_await std::move(getting));
+  Fill(&response, sandbox);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::RemoveSandbox(const v1::RemoveSandboxRequest& request,
+                                    v1::RemoveSandboxResponse& response) {
+  CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("RemoveSandbox"), ref));
+  auto removing = manager_.Remove(std::move(ref), request.remove_volume());
+  CO_ASSIGN_OR_RETURN(const RemovedSandbox removed, co_await std::move(removing));
+  response.set_container_removed(removed.container);
+  response.set_volume_removed(removed.volume);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::StatFile(const v1::StatFileRequest& request, v1::FileInfo& response) {
+  CO_ASSIGN_OR_RETURN(FileCall call, ParseStatFile(request));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("StatFile"), call.ref));
+  auto looking = manager_.StatFile(std::move(call.ref), std::move(call.path));
+  CO_ASSIGN_OR_RETURN(const SandboxFile file, co_await std::move(looking));
+  Fill(&response, file);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::ReadFile(const v1::ReadFileRequest& request, FileChunks& chunks) {
+  CO_ASSIGN_OR_RETURN(ReadFileCall call, ParseReadFile(request));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("ReadFile"), call.ref));
+  auto opening = manager_.OpenFile(std::move(call.ref), std::move(call.path));
+  CO_ASSIGN_OR_RETURN(SandboxFile file, co_await std::move(opening));
+  if (!call.if_etag.empty() && call.if_etag != file.entry.Etag()) {
+    co_return absl::AbortedError("the file is another by now");
+  }
+  const std::int64_t size = file.entry.size;
+  if (call.offset > size) {
+    co_return absl::OutOfRangeError(StrCat("offset: the file has ", size, " bytes"));
+  }
+  const std::int64_t end = call.offset + std::min(call.length.value_or(size), size - call.offset);
+  v1::FileChunk chunk;
+  Fill(chunk.mutable_info(), file);
+  const auto descriptor = std::make_shared<const UniqueFd>(std::move(file.file));
+  std::int64_t at = call.offset;
+  do {
+    const std::int64_t piece = std::min<std::int64_t>(end - at, kMaxFileChunk);
+    auto reading = reader_.Read(descriptor, at, static_cast<std::size_t>(piece));
+    CO_ASSIGN_OR_RETURN(std::string data, co_await std::move(reading));
+    chunk.set_offset(at);
+    chunk.set_data(std::move(data));
+    auto writing = chunks.Write(std::move(chunk));
+    CO_RETURN_IF_ERROR(co_await std::move(writing));
+    chunk.Clear();
+    at += piece;
+  } while (at < end);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::ListFiles(const v1::ListFilesRequest& request,
+                                v1::ListFilesResponse& response) {
+  CO_ASSIGN_OR_RETURN(ListFilesCall call, ParseListFiles(request));
+  CO_RETURN_IF_ERROR(MayUse(peer_, RpcOf("ListFiles"), call.ref));
+  // One more than asked for, to know whether there are more.
+  auto listing = manager_.ListFiles(std::move(call.ref), std::move(call.path), call.limit + 1);
+  CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> files, co_await std::move(listing));
+  const std::size_t limit = static_cast<std::size_t>(call.limit);
+  const std::size_t shown = std::min(files.size(), limit);
+  for (std::size_t i = 0; i < shown; ++i) Fill(response.add_files(), files[i]);
+  response.set_truncated(files.size() > limit);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::GetInfo(const v1::GetInfoRequest& /*request*/, v1::Info& response) {
+  auto asking = manager_.Info();
+  CO_ASSIGN_OR_RETURN(const ManagerInfo info, co_await std::move(asking));
+  Fill(&response, facts_, info);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::CollectGarbage(const v1::CollectGarbageRequest& request,
+                                     v1::CollectGarbageResponse& response) {
+  if (!request.dry_run()) {
+    co_return absl::UnimplementedError("CollectGarbage: only a dry run is served by this version");
+  }
+  auto collecting = manager_.CollectGarbage(true);
+  CO_ASSIGN_OR_RETURN(const std::vector<GarbageDecision> decisions, co_await std::move(collecting));
+  for (const GarbageDecision& decision : decisions) Fill(response.add_decisions(), decision);
+  response.set_dry_run(true);
+  co_return absl::OkStatus();
+}
+
+}  // namespace sandkeep

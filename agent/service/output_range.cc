@@ -1,0 +1,33 @@
+#include "agent/service/output_range.h"
+
+#include <algorithm>
+
+namespace sandkeep {
+
+void OutputRange::Add(JobEvent event) {
+  switch (event.kind) {
+    case JobEvent::Kind::kOutput:
+      if (event.output.stream == stream_) AddOutput(std::move(event.output));
+      return;
+    case JobEvent::Kind::kGap:
+      if (event.gap.stream != stream_) return;
+      // The data stays one piece: what follows the gap is the next call's.
+      gaps_.push_back(event.gap);
+      whole_ = !data_.empty();
+      return;
+    case JobEvent::Kind::kWaitingForInput:
+      return;
+    case JobEvent::Kind::kOutcome:
+    case JobEvent::Kind::kEndOfWhatThereIs:
+      whole_ = true;
+      return;
+  }
+}
+
+void OutputRange::AddOutput(JobOutput output) {
+  if (data_.empty()) offset_ = output.offset;
+  data_.append(output.data, 0, limit_ - data_.size());
+  whole_ = data_.size() == limit_;
+}
+
+}  // namespace sandkeep

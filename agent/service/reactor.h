@@ -1,0 +1,157 @@
+// From gRPC's server callbacks into coroutines: one unary call, and one stream that we write. For
+// agent_service.cc only.
+//
+// gRPC's threads only post; each call is a coroutine on a strand of its own. A reactor owns itself
+// until OnDone; the coroutine's end finishes the call, and after that nothing touches its request
+// and response, which are gRPC's.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/system/system_error.hpp>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "agent/client/grpc_status.h"
+#include "agent/service/call_count.h"
+#include "common/async.h"
+#include "common/pending.h"
+
+namespace sandkeep {
+
+// What a call's coroutine came to.
+absl::Status ResultOf(const std::exception_ptr& thrown, absl::Status status);
+
+// A call that is refused before it begins; any kind of reactor.
+template <typename Reactor>
+class Refusal : public Reactor {
+ public:
+  static Reactor* Make(const absl::Status& why) { return new Refusal(why); }
+
+ private:
+  explicit Refusal(const absl::Status& why) { this->Finish(ToGrpc(why)); }
+  void OnDone() override { delete this; }
+};
+
+// A call's coroutine, and the way to cancel it from gRPC's threads.
+class CallRoot : public std::enable_shared_from_this<CallRoot> {
+ public:
+  virtual ~CallRoot() = default;
+
+ protected:
+  explicit CallRoot(boost::asio::any_io_executor executor, CallCount::Place place)
+      : strand_(boost::asio::make_strand(executor)), place_(std::move(place)) {}
+
+  // `work` is called on the strand. The reactor lives until both it and gRPC are done.
+  void Run(std::function<Async<void>()> work) {
+    boost::asio::post(strand_,
+                      [self = shared_from_this(), work = std::move(work)] { self->Spawn(work); });
+  }
+  void CancelFromAnyThread() {
+    boost::asio::post(strand_, [self = shared_from_this()] {
+      self->cancel_.emit(boost::asio::cancellation_type::terminal);
+    });
+  }
+  virtual void Finished(const absl::Status& status) = 0;
+
+ private:
+  void Spawn(const std::function<Async<void>()>& work) {
+    auto finished = [self = shared_from_this()](std::exception_ptr thrown, absl::Status status) {
+      self->Finished(ResultOf(thrown, std::move(status)));
+    };
+    boost::asio::co_spawn(strand_, work(),
+                          boost::asio::bind_cancellation_slot(cancel_.slot(), std::move(finished)));
+  }
+
+  const boost::asio::any_io_executor strand_;
+  boost::asio::cancellation_signal cancel_;
+  const CallCount::Place place_;
+};
+
+// A unary call. With `cancellable` the coroutine is cancelled when the caller leaves; what changes
+// something runs to its end instead, and its answer is dropped.
+class UnaryReactor : public grpc::ServerUnaryReactor, public CallRoot {
+ public:
+  static grpc::ServerUnaryReactor* Start(boost::asio::any_io_executor executor,
+                                         CallCount::Place place, bool cancellable,
+                                         std::function<Async<void>()> work) {
+    std::shared_ptr<UnaryReactor> reactor(
+        new UnaryReactor(std::move(executor), std::move(place), cancellable));
+    reactor->self_ = reactor;
+    reactor->Run(std::move(work));
+    return reactor.get();
+  }
+
+ private:
+  UnaryReactor(boost::asio::any_io_executor executor, CallCount::Place place, bool cancellable)
+      : CallRoot(std::move(executor), std::move(place)), cancellable_(cancellable) {}
+
+  void Finished(const absl::Status& status) override { Finish(ToGrpc(status)); }
+  void OnCancel() override {
+    if (cancellable_) CancelFromAnyThread();
+  }
+  void OnDone() override { self_.reset(); }
+
+  const bool cancellable_;
+  std::shared_ptr<UnaryReactor> self_;
+};
+
+// Where a streaming call's coroutine writes: one message at a time, and the next only when gRPC has
+// taken the last, so that a slow reader stops its source and not our memory.
+template <typename Message>
+class StreamWriter {
+ public:
+  virtual ~StreamWriter() = default;
+  // Cancelled: the reader is gone.
+  virtual Async<void> Write(Message message) = 0;
+};
+
+template <typename Message>
+class StreamReactor : public grpc::ServerWriteReactor<Message>,
+                      public CallRoot,
+                      public StreamWriter<Message> {
+ public:
+  using Work = std::function<Async<void>(StreamWriter<Message>&)>;
+
+  static grpc::ServerWriteReactor<Message>* Start(boost::asio::any_io_executor executor,
+                                                  CallCount::Place place, const Work& work) {
+    std::shared_ptr<StreamReactor> reactor(
+        new StreamReactor(std::move(executor), std::move(place)));
+    reactor->self_ = reactor;
+    StreamWriter<Message>* const writer = reactor.get();
+    reactor->Run([work, writer] { return work(*writer); });
+    return reactor.get();
+  }
+
+  Async<void> Write(Message message) override {
+    message_ = std::move(message);
+    this->StartWrite(&message_);
+    // gRPC answers soon, also when the caller left; until then the message is its.
+    auto waiting = written_->TakeSurely();
+    const bool written = co_await std::move(waiting);
+    if (!written) co_return absl::CancelledError("the caller left");
+    co_return absl::OkStatus();
+  }
+
+ private:
+  StreamReactor(boost::asio::any_io_executor executor, CallCount::Place place)
+      : CallRoot(std::move(executor), std::move(place)) {}
+
+  void Finished(const absl::Status& status) override { this->Finish(ToGrpc(status)); }
+  void OnWriteDone(bool ok) override { written_->Deliver(ok); }
+  void OnCancel() override { CancelFromAnyThread(); }
+  void OnDone() override { self_.reset(); }
+
+  Message message_;
+  const std::shared_ptr<Pending<bool>> written_ = std::make_shared<Pending<bool>>();
+  std::shared_ptr<StreamReactor> self_;
+};
+
+}  // namespace sandkeep

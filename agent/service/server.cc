@@ -1,0 +1,123 @@
+#include "agent/service/server.h"
+
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/codegen/service_type.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <utility>
+
+#include "agent/client/grpc_log.h"
+#include "agent/peer_listener/peer_listener.h"
+#include "agent/service/agent_service.h"
+#include "agent/service/file_reader.h"
+#include "common/limits.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+
+// One peer's own gRPC server. It listens nowhere: the listener brings it its connections.
+class PeerServer {
+ public:
+  static absl::StatusOr<std::unique_ptr<PeerServer>> Make(std::unique_ptr<grpc::Service> service,
+                                                          const grpc::ResourceQuota& memory) {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(service.get());
+    builder.SetResourceQuota(memory);
+    builder.SetMaxReceiveMessageSize(kMaxRpcRequestBytes);
+    builder.SetMaxSendMessageSize(kMaxRpcResponseBytes);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxRpcMetadataBytes);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kRpcWindowBytes);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                               static_cast<int>(kConnectDeadline.count()));
+    std::unique_ptr<PeerServer> peer(new PeerServer(std::move(service)));
+    peer->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        grpc::experimental::LocalServerCredentials(UDS));
+    peer->server_ = builder.BuildAndStart();
+    if (peer->server_ == nullptr) return absl::InternalError("gRPC didn't start; see its log");
+    return peer;
+  }
+
+  ~PeerServer() {
+    if (server_ == nullptr) return;
+    // Every call is cancelled at once; their coroutines end and this returns.
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+  }
+
+  // May be called after our end: gRPC ignores it then.
+  std::function<void(UniqueFd)> Taker() {
+    return [acceptor = acceptor_](UniqueFd connection) {
+      Acceptor::NewConnectionParameters parameters;
+      parameters.listener_fd = -1;
+      parameters.fd = connection.Release();
+      acceptor->HandleNewConnection(&parameters);
+    };
+  }
+
+ private:
+  explicit PeerServer(std::unique_ptr<grpc::Service> service) : service_(std::move(service)) {}
+
+  const std::unique_ptr<grpc::Service> service_;
+  std::shared_ptr<Acceptor> acceptor_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class Server : public AgentServer {
+ public:
+  ~Server() override {
+    if (listener_ != nullptr) listener_->Stop();
+    // Before the reader that their calls use.
+    peers_.clear();
+  }
+
+  absl::Status Start(boost::asio::any_io_executor executor, SandboxManager& manager,
+                     const HostFacts& facts, const ServerOptions& options) {
+    if (options.peers.empty()) {
+      return absl::FailedPreconditionError(
+          "nobody may call the agent: set AGENT_FRONTEND_UIDS or AGENT_OPERATOR_UIDS");
+    }
+    grpc::ResourceQuota memory("agent");
+    memory.Resize(kRpcMemoryBytes);
+    std::vector<PeerRoute> routes;
+    for (const Peer& peer : options.peers) {
+      ASSIGN_OR_RETURN(
+          std::unique_ptr<PeerServer> server,
+          PeerServer::Make(MakeAgentService(executor, manager, reader_, facts, peer), memory));
+      routes.push_back({.uid = peer.uid, .take = server->Taker()});
+      peers_.push_back(std::move(server));
+    }
+    ASSIGN_OR_RETURN(listener_, ListenForPeers(executor, options.socket_path, options.socket_group,
+                                               std::move(routes)));
+    return absl::OkStatus();
+  }
+
+ private:
+  FileReader reader_;
+  std::vector<std::unique_ptr<PeerServer>> peers_;
+  std::shared_ptr<PeerListener> listener_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AgentServer>> StartAgentServer(boost::asio::any_io_executor executor,
+                                                              SandboxManager& manager,
+                                                              HostFacts facts,
+                                                              ServerOptions options) {
+  RouteGrpcLog();
+  grpc::EnableDefaultHealthCheckService(true);
+  auto server = std::make_unique<Server>();
+  RETURN_IF_ERROR(server->Start(std::move(executor), manager, facts, options));
+  return server;
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,88 @@
+// All validation of what arrives in a request, in one file: a message in, the parsed types of
+// common/ and agent/ out, or InvalidArgument whose text names the field and what was expected.
+// Unimplemented: the field is of the contract but not served by this version.
+//
+// Everything here comes from another process: front ends are trusted to name principals, not to be
+// well-formed. No I/O, no state; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "agent/sandbox/sandbox_manager.h"
+#include "sandkeep/agent/v1/agent.pb.h"
+
+namespace sandkeep {
+
+struct StartJobCall {
+  PrincipalId principal;
+  std::string label;
+  JobSpec spec;
+};
+struct WatchJobCall {
+  SandboxRef ref;
+  std::optional<JobId> id;  // Absent: the newest.
+  std::int64_t from_offset = 0;
+  bool follow = false;
+};
+struct SendInputCall {
+  SandboxRef ref;
+  JobId id;
+  std::string data;
+  bool end = false;
+};
+struct SignalJobCall {
+  SandboxRef ref;
+  JobId id;
+  int signal = 0;
+  absl::Duration grace;
+};
+struct ListJobsCall {
+  SandboxRef ref;
+  int limit = 0;
+};
+struct ReadOutputCall {
+  SandboxRef ref;
+  JobId id;
+  OutputStream stream = OutputStream::kMerged;
+  std::int64_t offset = 0;
+  std::int64_t limit = 0;
+};
+struct ListSandboxesCall {
+  std::optional<PrincipalId> principal;  // Absent: everyone's.
+  int limit = 0;
+};
+struct FileCall {
+  SandboxRef ref;
+  RelPath path;
+};
+struct ReadFileCall {
+  SandboxRef ref;
+  RelPath path;
+  std::int64_t offset = 0;
+  std::optional<std::int64_t> length;  // Absent: to the end.
+  std::string if_etag;                 // Empty: whatever it is.
+};
+struct ListFilesCall {
+  SandboxRef ref;
+  RelPath path;
+  int limit = 0;
+};
+
+absl::StatusOr<StartJobCall> ParseStartJob(const agent::v1::StartJobRequest& request);
+absl::StatusOr<WatchJobCall> ParseWatchJob(const agent::v1::WatchJobRequest& request);
+absl::StatusOr<SendInputCall> ParseSendInput(const agent::v1::SendInputRequest& request);
+absl::StatusOr<SignalJobCall> ParseSignalJob(const agent::v1::SignalJobRequest& request);
+absl::StatusOr<ListJobsCall> ParseListJobs(const agent::v1::ListJobsRequest& request);
+absl::StatusOr<ReadOutputCall> ParseReadOutput(const agent::v1::ReadOutputRequest& request);
+absl::StatusOr<ListSandboxesCall> ParseListSandboxes(
+    const agent::v1::ListSandboxesRequest& request);
+// Principal and label: what every method but the files' takes.
+absl::StatusOr<SandboxRef> ParseOwnRef(const agent::v1::SandboxRef& ref);
+absl::StatusOr<FileCall> ParseStatFile(const agent::v1::StatFileRequest& request);
+absl::StatusOr<ReadFileCall> ParseReadFile(const agent::v1::ReadFileRequest& request);
+absl::StatusOr<ListFilesCall> ParseListFiles(const agent::v1::ListFilesRequest& request);
+
+}  // namespace sandkeep
