@@ -1,0 +1,14 @@
+// An error of ours as a result that the model sees: the sandbox if it is known, and one sentence
+// that says what to do. Any thread.
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "gateway/mcp/tool_result.h"
+
+namespace sandkeep::mcp {
+
+ToolResult ErrorResult(std::string_view sandbox, const absl::Status& status);
+
+}  // namespace sandkeep::mcp
