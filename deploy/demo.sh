@@ -186,14 +186,22 @@ finish() {
   if [[ -n ${PID[agent]:-} ]]; then
     sk_say "stopping"
     stop_process gateway
-    remove_sandboxes
     stop_process agent
+    remove_sandboxes
   fi
   exit "$rc"
 }
 
-# Removes the containers of this demo's agent. Their files stay for the next start.
-remove_sandboxes() { :; }
+# Removes the containers of this demo's agent; their files stay for the next start.
+remove_sandboxes() {
+  local instance containers
+  instance=$(cat "$AGENT_STATE/instance" 2>/dev/null) || return 0
+  mapfile -t containers < <(own_podman ps -aq --filter "label=sandkeep.instance=$instance")
+  ((${#containers[@]} == 0)) || own_podman rm -f -t 0 "${containers[@]}" >/dev/null
+}
+
+# podman may leave a process behind, which must not keep the lock.
+own_podman() { (exec 9>&- && sk_podman "$@"); }
 
 # --- set-up --------------------------------------------------------------------------------------
 

@@ -58,7 +58,9 @@ sk_packages() {
       printf '%s\n' libgtest-dev libgmock-dev clang-19 clang-format-19 clang-tidy-19 \
         libclang-rt-19-dev shellcheck sqlite3 acl procps curl jq python3 wrk
       ;;
-    *) sk_die "no package set named '$set' (build, run, image, test)" ;;
+    pytest) echo python3-pytest ;;
+    node) printf '%s\n' nodejs npm ;;
+    *) sk_die "no package set named '$set' (build, run, image, test, pytest, node)" ;;
   esac
 }
 

@@ -112,7 +112,9 @@ case ${1:-} in
   --fresh) FRESH=yes ;;
   *) sk_die "usage: build.sh [--fresh]" ;;
 esac
-sk_need_root
+sk_install_packages run
+sk_create_users
+sk_prepare_host
 
 CONTEXT=$(mktemp -d)
 trap 'rm -rf "$CONTEXT" "$CONTEXT.log"' EXIT
