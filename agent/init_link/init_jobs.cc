@@ -70,7 +70,8 @@ absl::StatusOr<JobId> InitJobs::Adopt(const init::v1::JobState& state) {
 }
 
 absl::StatusOr<JobId> InitJobs::Started(const init::v1::Started& frame) {
-  if (frame.pid() == 0 || frame.pid() > kMaxPid) return Lied("started a process that can't be");
+  // 0: its supervisor was killed before it could say.
+  if (frame.pid() > kMaxPid) return Lied("started a process that can't be");
   return Advance(frame.job_id(), State::kStarting, State::kRunning);
 }
 

@@ -1,0 +1,509 @@
+#include "agent/jobs/job_table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "agent/jobs/job_entry.h"
+#include "agent/jobs/pipe.h"
+#include "agent/jobs/watcher.h"
+#include "common/limits.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+#include "common/utf8.h"
+
+namespace sandkeep {
+namespace {
+
+namespace asio = boost::asio;
+using EntryPtr = std::shared_ptr<JobEntry>;
+
+std::string HeadOf(const std::string& command) {
+  constexpr std::size_t kMaxBytesOfChar = 4;
+  const std::string text = ToValidUtf8(command.substr(0, kCommandHeadChars * kMaxBytesOfChar));
+  std::size_t chars = 0;
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
+    if (begins && ++chars > kCommandHeadChars) break;
+  }
+  return text.substr(0, end);
+}
+
+// Every pipe of one job.
+struct JobPipes {
+  Pipe out;
+  Pipe err;
+  Pipe in;
+};
+
+absl::StatusOr<JobPipes> MakePipes(const JobSpec& spec) {
+  JobPipes pipes;
+  ASSIGN_OR_RETURN(pipes.out, MakeOutputPipe());
+  if (!spec.merge_streams) {
+    ASSIGN_OR_RETURN(pipes.err, MakeOutputPipe());
+  }
+  if (spec.keep_stdin || !spec.stdin_text.empty()) {
+    ASSIGN_OR_RETURN(pipes.in, MakeInputPipe());
+    // Init keeps a write end only of an input that stays open: with it the command would never see
+    // the end of the other kind.
+    if (!spec.keep_stdin) pipes.in.kept.Reset();
+  }
+  return pipes;
+}
+
+InitStart StartOf(JobSpec& spec, JobPipes& pipes) {
+  return {.id = spec.id,
+          .command = std::move(spec.command),
+          .cwd = std::move(spec.cwd),
+          .env = std::move(spec.env),
+          .merge_streams = spec.merge_streams,
+          .stdout_write = std::move(pipes.out.theirs),
+          .stderr_write = std::move(pipes.err.theirs),
+          .stdout_read = std::move(pipes.out.kept),
+          .stderr_read = std::move(pipes.err.kept),
+          .stdin_read = std::move(pipes.in.theirs),
+          .stdin_write = std::move(pipes.in.kept)};
+}
+
+// What the coroutines and handlers hold on to; the table itself may go at any time.
+class Table : public std::enable_shared_from_this<Table>,
+              private InitEvents,
+              private JobEntryOwner {
+ public:
+  Table(asio::any_io_executor strand, Store& store, Clock& clock, Random& random, JobLimits limits,
+        SandboxKey sandbox, std::string spool_dir, asio::any_io_executor disk,
+        JobTableEvents& events)
+      : strand_(std::move(strand)),
+        disk_(std::move(disk)),
+        store_(store),
+        clock_(clock),
+        random_(random),
+        limits_(limits),
+        sandbox_(std::move(sandbox)),
+        spool_dir_(std::move(spool_dir)),
+        events_(&events) {}
+
+  void Load(std::vector<JobRow> known);
+  void Close();
+
+  Async<JobSnapshot> Start(JobSpec spec);
+  absl::StatusOr<EntryPtr> FindEntry(const JobId& id) const;
+  absl::StatusOr<JobSnapshot> Newest() const;
+  std::vector<JobSnapshot> List(int limit) const;
+  absl::StatusOr<std::unique_ptr<JobWatcher>> Watch(const JobId& id, std::int64_t from_offset,
+                                                    bool follow);
+  Async<std::int64_t> SendInput(JobId id, std::string data, bool end);
+  Async<JobSnapshot> Signal(JobId id, int signal, absl::Duration grace, bool cancel);
+  Async<void> Attach(RunningContainer container, Outcome lost);
+  Async<void> Detach(Outcome lost);
+  Async<void> Forget(absl::Time ended_before);
+  int running() const;
+  int left_behind() const;
+
+ private:
+  void OnStarted(const JobId& id) override;
+  void OnExited(const JobId& id, int wait_status, int left_behind, bool supervisor_lost) override;
+  void OnGone(const JobId& id) override;
+  void OnWaiting(const JobId& id) override;
+  void OnRefused(const JobId& id, absl::Status reason) override;
+  void OnBroken(absl::Status why) override;
+
+  void SignalTree(const JobId& id, int signal) override;
+  void OnEnded(const EntryPtr& job) override;
+  void OnSettled(const EntryPtr& job) override;
+
+  JobRow RowOf(const JobSpec& spec, const JobPipes& pipes) const;
+  absl::Status Launch(JobEntry& job, JobSpec spec, JobPipes pipes);
+  EntryPtr Add(JobRow row);
+  void Remove(const EntryPtr& job);
+  EntryPtr Live(const JobId& id) const;
+  absl::Status Adopt(std::vector<InitJob> jobs, const Outcome& lost);
+  void LoseAllBut(const absl::flat_hash_set<JobId>& kept, const Outcome& lost);
+  void ForgetIfDone(const EntryPtr& job);
+  void TellActivity();
+  static asio::awaitable<void> Record(std::shared_ptr<Table> self, EntryPtr job);
+
+  asio::any_io_executor strand_;
+  asio::any_io_executor disk_;
+  Store& store_;
+  Clock& clock_;
+  Random& random_;
+  JobLimits limits_;
+  SandboxKey sandbox_;
+  std::string spool_dir_;
+  JobTableEvents* events_;
+
+  // Oldest first; by id; and those of which something may still happen.
+  std::vector<EntryPtr> order_;
+  absl::flat_hash_map<JobId, EntryPtr> by_id_;
+  absl::flat_hash_map<JobId, EntryPtr> live_;
+  std::unique_ptr<InitLink> link_;
+  // Counts Attach and Detach: who waited in between sees that the world has changed.
+  int attachment_ = 0;
+};
+
+void Table::Load(std::vector<JobRow> known) {
+  auto older = [](const JobRow& a, const JobRow& b) { return a.started < b.started; };
+  std::stable_sort(known.begin(), known.end(), older);
+  for (JobRow& row : known) Add(std::move(row));
+}
+
+EntryPtr Table::Add(JobRow row) {
+  const JobId id = row.id;
+  auto job = std::make_shared<JobEntry>(strand_, clock_, std::move(row), spool_dir_,
+                                        static_cast<JobEntryOwner&>(*this));
+  order_.push_back(job);
+  by_id_.emplace(id, job);
+  if (!job->ended()) live_.emplace(id, job);
+  return job;
+}
+
+void Table::Remove(const EntryPtr& job) {
+  job->Abandon();
+  by_id_.erase(job->row().id);
+  live_.erase(job->row().id);
+  order_.erase(std::remove(order_.begin(), order_.end(), job), order_.end());
+}
+
+void Table::Close() {
+  events_ = nullptr;
+  ++attachment_;
+  link_.reset();
+  for (const EntryPtr& job : order_) job->Abandon();
+}
+
+JobRow Table::RowOf(const JobSpec& spec, const JobPipes& pipes) const {
+  absl::Duration timeout = spec.timeout;
+  if (timeout == absl::InfiniteDuration() && limits_.background > absl::ZeroDuration()) {
+    timeout = limits_.background;
+  }
+  const absl::Time now = clock_.Now();
+  return {.id = spec.id,
+          .sandbox = sandbox_,
+          .state = JobState::kStarting,
+          .command_head = HeadOf(spec.command),
+          .started = now,
+          .ended = {},
+          .merge_streams = spec.merge_streams,
+          .stdin_open = spec.keep_stdin,
+          .stdout_inode = pipes.out.inode,
+          .stderr_inode = pipes.err.inode,
+          .stdin_inode = pipes.in.inode,
+          .spool_bytes = limits_.spool_bytes,
+          .deadline = now + timeout,
+          .grace = spec.grace,
+          .outcome = std::nullopt};
+}
+
+Async<JobSnapshot> Table::Start(JobSpec spec) {
+  const std::shared_ptr<Table> self = shared_from_this();
+  if (const auto found = by_id_.find(spec.id); found != by_id_.end()) {
+    co_return found->second->Snapshot();
+  }
+  if (!link_) co_return absl::FailedPreconditionError("the sandbox doesn't run");
+  if (live_.size() >= kMaxInitJobs) {
+    co_return absl::ResourceExhaustedError(
+        StrCat(kMaxInitJobs, " commands of this sandbox run or left processes behind: end some"));
+  }
+  CO_ASSIGN_OR_RETURN(JobPipes pipes, MakePipes(spec));
+  JobRow row = RowOf(spec, pipes);
+  const EntryPtr job = Add(row);
+  const int attachment = attachment_;
+
+  auto put = store_.PutJob(std::move(row));
+  absl::Status status = co_await std::move(put);
+  if (job->ended()) co_return job->Snapshot();  // The container went meanwhile.
+  if (status.ok() && attachment != attachment_) status = absl::UnavailableError("interrupted");
+  if (status.ok()) status = Launch(*job, std::move(spec), std::move(pipes));
+  if (status.ok()) co_return job->Snapshot();
+
+  // Init has heard nothing: as if it had never been.
+  if (events_ == nullptr) co_return status;
+  const std::vector<JobId> ids = {job->row().id};
+  Remove(job);
+  auto undo = store_.DeleteJobs(ids);
+  const absl::Status undone = co_await std::move(undo);
+  if (!undone.ok()) Log(Severity::kWarning, "job.row_left", {{"why", undone}});
+  co_return status;
+}
+
+absl::Status Table::Launch(JobEntry& job, JobSpec spec, JobPipes pipes) {
+  JobEntry::Pipes ours{std::move(pipes.out.ours), std::move(pipes.err.ours),
+                       std::move(pipes.in.ours)};
+  RETURN_IF_ERROR(job.Begin(std::move(ours), std::move(spec.stdin_text), spec.keep_stdin));
+  RETURN_IF_ERROR(link_->Start(StartOf(spec, pipes)));
+  job.SendEarlySignals();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EntryPtr> Table::FindEntry(const JobId& id) const {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return absl::NotFoundError("no such job in this sandbox");
+  return found->second;
+}
+
+absl::StatusOr<JobSnapshot> Table::Newest() const {
+  if (order_.empty()) return absl::NotFoundError("no job was ever started in this sandbox");
+  return order_.back()->Snapshot();
+}
+
+std::vector<JobSnapshot> Table::List(int limit) const {
+  std::vector<JobSnapshot> jobs;
+  for (auto job = order_.rbegin(); job != order_.rend() && limit > 0; ++job, --limit) {
+    jobs.push_back((*job)->Snapshot());
+  }
+  return jobs;
+}
+
+absl::StatusOr<std::unique_ptr<JobWatcher>> Table::Watch(const JobId& id, std::int64_t from_offset,
+                                                         bool follow) {
+  ASSIGN_OR_RETURN(EntryPtr job, FindEntry(id));
+  return MakeWatcher(strand_, disk_, std::move(job), from_offset, follow);
+}
+
+Async<std::int64_t> Table::SendInput(JobId id, std::string data, bool end) {
+  const std::shared_ptr<Table> self = shared_from_this();
+  if (data.size() > kMaxInputBytes) {
+    co_return absl::InvalidArgumentError(
+        StrCat("at most ", kMaxInputBytes, " bytes of input at once"));
+  }
+  CO_ASSIGN_OR_RETURN(const EntryPtr job, FindEntry(id));
+  const auto size = static_cast<std::int64_t>(data.size());
+  CO_RETURN_IF_ERROR(job->WriteInput(std::move(data), end));
+  if (end && link_) CO_RETURN_IF_ERROR(link_->EndInput(id));
+  co_return size;
+}
+
+Async<JobSnapshot> Table::Signal(JobId id, int signal, absl::Duration grace, bool cancel) {
+  const std::shared_ptr<Table> self = shared_from_this();
+  CO_ASSIGN_OR_RETURN(const EntryPtr job, FindEntry(id));
+  job->Stop(signal, grace, cancel);
+  co_return job->Snapshot();
+}
+
+Async<void> Table::Attach(RunningContainer container, Outcome lost) {
+  const std::shared_ptr<Table> self = shared_from_this();
+  const int attachment = ++attachment_;
+  link_.reset();
+  std::unique_ptr<InitLink> link = MakeInitLink(strand_, std::move(container), *this, random_);
+  auto hello = link->Hello();
+  absl::StatusOr<std::vector<InitJob>> jobs = co_await std::move(hello);
+  if (attachment != attachment_) co_return absl::UnavailableError("interrupted");
+  if (!jobs.ok()) co_return jobs.status();
+  link_ = std::move(link);
+  const absl::Status adopted = Adopt(*std::move(jobs), lost);
+  if (!adopted.ok()) {
+    link_.reset();
+    co_return adopted;
+  }
+  link_->Listen();
+  TellActivity();
+  co_return absl::OkStatus();
+}
+
+absl::Status Table::Adopt(std::vector<InitJob> jobs, const Outcome& lost) {
+  absl::flat_hash_set<JobId> kept;
+  for (InitJob& named : jobs) {
+    const JobId id = named.id;
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end()) {
+      // Its row was dropped since; nothing of ours waits for it.
+      Log(Severity::kWarning, "job.unknown_to_us", {{"job", id.hex()}});
+      RETURN_IF_ERROR(link_->Forget(id));
+      continue;
+    }
+    kept.insert(id);
+    live_.emplace(id, found->second);
+    const EntryPtr job = found->second;
+    RETURN_IF_ERROR(job->Adopt(std::move(named)));
+  }
+  LoseAllBut(kept, lost);
+  return absl::OkStatus();
+}
+
+Async<void> Table::Detach(Outcome lost) {
+  const std::shared_ptr<Table> self = shared_from_this();
+  ++attachment_;
+  link_.reset();
+  LoseAllBut({}, lost);
+  TellActivity();
+  co_return absl::OkStatus();
+}
+
+void Table::LoseAllBut(const absl::flat_hash_set<JobId>& kept, const Outcome& lost) {
+  std::vector<EntryPtr> gone;
+  for (const auto& [id, job] : live_) {
+    if (!kept.contains(id)) gone.push_back(job);
+  }
+  for (const EntryPtr& job : gone) job->Lose(lost);
+}
+
+Async<void> Table::Forget(absl::Time ended_before) {
+  const std::shared_ptr<Table> self = shared_from_this();
+  // Held by order_ and by_id_ alone.
+  constexpr long kOwners = 2;
+  std::vector<EntryPtr> forgotten;
+  for (const EntryPtr& job : order_) {
+    const bool old = job->settled() && job->recorded() && job->row().ended < ended_before;
+    if (old && job.use_count() == kOwners) forgotten.push_back(job);
+  }
+  std::vector<JobId> ids;
+  for (const EntryPtr& job : forgotten) {
+    ids.push_back(job->row().id);
+    for (std::size_t i = 0; i < job->streams(); ++i) ::unlink(job->spool_path(i).c_str());
+    Remove(job);
+  }
+  if (ids.empty()) co_return absl::OkStatus();
+  auto remove = store_.DeleteJobs(std::move(ids));
+  co_return co_await std::move(remove);
+}
+
+int Table::running() const {
+  return static_cast<int>(std::count_if(live_.begin(), live_.end(),
+                                        [](const auto& entry) { return !entry.second->ended(); }));
+}
+
+int Table::left_behind() const {
+  return static_cast<int>(std::count_if(live_.begin(), live_.end(), [](const auto& entry) {
+    return entry.second->ended() && entry.second->alive();
+  }));
+}
+
+EntryPtr Table::Live(const JobId& id) const {
+  const auto found = live_.find(id);
+  return found == live_.end() ? nullptr : found->second;
+}
+
+void Table::OnStarted(const JobId& id) {
+  if (const EntryPtr job = Live(id)) job->OnStarted();
+}
+
+void Table::OnExited(const JobId& id, int wait_status, int left_behind, bool supervisor_lost) {
+  if (const EntryPtr job = Live(id)) job->OnExited(wait_status, left_behind, supervisor_lost);
+}
+
+void Table::OnGone(const JobId& id) {
+  if (const EntryPtr job = Live(id)) job->OnGone();
+  TellActivity();
+}
+
+void Table::OnWaiting(const JobId& id) {
+  if (const EntryPtr job = Live(id)) job->OnWaiting();
+}
+
+void Table::OnRefused(const JobId& id, absl::Status reason) {
+  if (const EntryPtr job = Live(id)) job->OnRefused(reason);
+}
+
+void Table::OnBroken(absl::Status why) {
+  ++attachment_;
+  link_.reset();
+  Log(Severity::kWarning, "init.broken", {{"sandbox", sandbox_.text()}, {"why", why}});
+  if (events_ != nullptr) events_->OnInitBroken(std::move(why));
+}
+
+void Table::SignalTree(const JobId& id, int signal) {
+  if (!link_) return;
+  const absl::Status sent = link_->Signal(id, signal, /*tree=*/true);
+  if (!sent.ok()) Log(Severity::kWarning, "job.not_signalled", {{"job", id.hex()}, {"why", sent}});
+}
+
+void Table::OnEnded(const EntryPtr& job) {
+  TellActivity();
+  Spawn(strand_, "job.record", Record(shared_from_this(), job));
+}
+
+void Table::OnSettled(const EntryPtr& job) {
+  live_.erase(job->row().id);
+  ForgetIfDone(job);
+  TellActivity();
+}
+
+asio::awaitable<void> Table::Record(std::shared_ptr<Table> self, EntryPtr job) {
+  asio::steady_timer pause(self->strand_);
+  for (;;) {
+    auto put = self->store_.PutJob(job->row());
+    const absl::Status status = co_await std::move(put);
+    if (status.ok()) break;
+    Log(Severity::kError, "job.not_recorded", {{"job", job->row().id.hex()}, {"why", status}});
+    pause.expires_after(kRecordRetry);
+    co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (self->events_ == nullptr) co_return;
+  }
+  job->SetRecorded();
+  self->ForgetIfDone(job);
+}
+
+// Init keeps a job until its end is recorded and nothing of it can come any more: an agent that
+// dies before that finds it there again.
+void Table::ForgetIfDone(const EntryPtr& job) {
+  if (!link_ || !job->recorded() || !job->settled()) return;
+  const absl::Status told = link_->Forget(job->row().id);
+  // A job that init had refused, or that another container had.
+  if (!told.ok() && !absl::IsFailedPrecondition(told)) {
+    Log(Severity::kWarning, "job.not_forgotten", {{"why", told}});
+  }
+}
+
+void Table::TellActivity() {
+  asio::post(strand_, [self = shared_from_this()]() {
+    if (self->events_ != nullptr) self->events_->OnActivity();
+  });
+}
+
+class OwnedTable : public JobTable {
+ public:
+  explicit OwnedTable(std::shared_ptr<Table> table) : table_(std::move(table)) {}
+  ~OwnedTable() override { table_->Close(); }
+
+  Async<JobSnapshot> Start(JobSpec spec) override { return table_->Start(std::move(spec)); }
+  absl::StatusOr<JobSnapshot> Find(const JobId& id) const override {
+    ASSIGN_OR_RETURN(const EntryPtr job, table_->FindEntry(id));
+    return job->Snapshot();
+  }
+  absl::StatusOr<JobSnapshot> Newest() const override { return table_->Newest(); }
+  std::vector<JobSnapshot> List(int limit) const override { return table_->List(limit); }
+  absl::StatusOr<std::unique_ptr<JobWatcher>> Watch(const JobId& id, std::int64_t from_offset,
+                                                    bool follow) override {
+    return table_->Watch(id, from_offset, follow);
+  }
+  Async<std::int64_t> SendInput(JobId id, std::string data, bool end) override {
+    return table_->SendInput(std::move(id), std::move(data), end);
+  }
+  Async<JobSnapshot> Signal(JobId id, int signal, absl::Duration grace, bool cancel) override {
+    return table_->Signal(std::move(id), signal, grace, cancel);
+  }
+  Async<void> Attach(RunningContainer container, Outcome lost) override {
+    return table_->Attach(std::move(container), std::move(lost));
+  }
+  Async<void> Detach(Outcome lost) override { return table_->Detach(std::move(lost)); }
+  Async<void> Forget(absl::Time ended_before) override { return table_->Forget(ended_before); }
+  int running() const override { return table_->running(); }
+  int left_behind() const override { return table_->left_behind(); }
+
+ private:
+  std::shared_ptr<Table> table_;
+};
+
+}  // namespace
+
+std::unique_ptr<JobTable> MakeJobTable(asio::any_io_executor strand, Store& store, Clock& clock,
+                                       Random& random, JobLimits limits, SandboxKey sandbox,
+                                       std::string spool_dir, std::vector<JobRow> known,
+                                       asio::any_io_executor disk, JobTableEvents& events) {
+  auto table =
+      std::make_shared<Table>(std::move(strand), store, clock, random, limits, std::move(sandbox),
+                              std::move(spool_dir), std::move(disk), events);
+  table->Load(std::move(known));
+  return std::make_unique<OwnedTable>(std::move(table));
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,73 @@
+// Moves what one stream of a job prints from its pipe to its spool, in turns: none longer than
+// kSpliceTurnBytes, slow writers gathered for kSpliceCoalesce, the first bytes after a silence at
+// once. A full disk makes it wait and try again; nothing is lost, the writers block.
+//
+// On the sandbox's strand. Held by its job; after Stop the sink is never called again.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "agent/jobs/spool.h"
+#include "common/unique_fd.h"
+
+namespace sandkeep {
+
+class PumpSink {
+ public:
+  virtual ~PumpSink() = default;
+  virtual void OnOutput() = 0;
+  // Nobody can write any more, and all is in the spool.
+  virtual void OnEndOfOutput() = 0;
+};
+
+class Pump : public std::enable_shared_from_this<Pump> {
+ public:
+  // `name` is for the log. The sink outlives the pump or stops it.
+  Pump(boost::asio::any_io_executor strand, UniqueFd pipe, Spool spool, std::string name,
+       PumpSink& sink);
+  ~Pump();
+
+  // Begins; the spool goes on where its file ends.
+  absl::Status Start();
+
+  // A turn now, whatever was to be waited for: the command has ended.
+  void DrainNow();
+
+  // Takes what the pipe still holds, then stops: nobody can write any more.
+  void Finish();
+  void Stop();
+
+  std::int64_t size() const { return spool_.size(); }
+  bool at_end() const { return state_ == State::kEnded; }
+  // The disk takes nothing.
+  bool stuck() const { return state_ == State::kStuck; }
+
+ private:
+  enum class State { kIdle, kWaiting, kGathering, kTurnPosted, kStuck, kEnded };
+
+  void Turn();
+  void Wait();
+  void Pause(State state, std::chrono::milliseconds time);
+  void PostTurn();
+  void Stuck(const absl::Status& why);
+  void End();
+
+  boost::asio::any_io_executor strand_;
+  boost::asio::posix::stream_descriptor waiter_;
+  boost::asio::steady_timer timer_;
+  UniqueFd pipe_;
+  Spool spool_;
+  std::string name_;
+  PumpSink* sink_;
+  State state_ = State::kIdle;
+  // A wait for the pipe is under way: there is at most one.
+  bool armed_ = false;
+  bool complained_ = false;
+};
+
+}  // namespace sandkeep

@@ -1,0 +1,19 @@
+// The words and numbers of an outcome. Pure; any thread.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "agent/jobs/outcome.h"
+
+namespace sandkeep {
+
+// What waitpid said. `asked`: a caller sent the signal, so it needs no explanation.
+Outcome OutcomeOfWaitStatus(int wait_status, bool asked);
+Outcome OutcomeOfLostSupervisor();
+Outcome OutcomeOfTimeout(absl::Duration limit, bool waiting_for_input);
+Outcome OutcomeOfRefusal(const absl::Status& why);
+
+// The same end, but not all that it printed could be kept yet.
+Outcome WithFullDisk(Outcome outcome, std::int64_t kept_bytes);
+
+}  // namespace sandkeep
