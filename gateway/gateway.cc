@@ -1,0 +1,115 @@
+#include "gateway/gateway.h"
+
+#include <sys/resource.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "agent/client/agent_client.h"
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/notify.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "gateway/downloads/handler.h"
+#include "gateway/downloads/link.h"
+#include "gateway/downloads/mime_types.h"
+#include "gateway/downloads/signing_keys.h"
+#include "gateway/http/mcp_transport.h"
+#include "gateway/http/rate_limit.h"
+#include "gateway/http/router.h"
+#include "gateway/http/server.h"
+#include "gateway/keys/access_keys.h"
+#include "gateway/self_sandbox.h"
+#include "gateway/store/database.h"
+#include "gateway/store/state_dir.h"
+
+namespace sandkeep {
+namespace {
+
+namespace asio = boost::asio;
+
+// A connection is a descriptor, and the default of 1,024 would be reached long before our limit.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void RunThreads(asio::io_context& io) {
+  std::vector<std::thread> others;
+  for (int i = 1; i < kGatewayThreads; ++i) others.emplace_back([&io] { io.run(); });
+  io.run();
+  for (std::thread& thread : others) thread.join();
+}
+
+void DrainOnSignal(asio::signal_set& signals, asio::io_context& io, http::Server& server) {
+  signals.async_wait([&io, &server](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    Log(Severity::kInfo, "gateway.stopping", {{"signal", signal}});
+    Notify("STOPPING=1").IgnoreError();
+    server.Drain(kDrainDeadline, [&io] { io.stop(); });
+  });
+}
+
+}  // namespace
+
+absl::Status Serve(GatewaySettings settings) {
+  RETURN_IF_ERROR(GiveUpPrivileges());
+  RaiseDescriptorLimit();
+  RETURN_IF_ERROR(PrepareStateDir(settings.state_dir));
+  ASSIGN_OR_RETURN(const UniqueFd lock, LockStateDir(settings.state_dir));
+  ASSIGN_OR_RETURN(Database db, OpenGatewayDatabase(settings.state_dir));
+  ASSIGN_OR_RETURN(std::vector<Secret> signing_keys,
+                   LoadSigningKeys(db, settings.sign_key, SystemRandom(), SystemClock()));
+  ASSIGN_OR_RETURN(http::HostPolicy policy, http::HostPolicy::Make(settings.names));
+  const MimeTypes types = MimeTypes::Load();
+  settings.endpoint.mime_type_of = [&types](std::string_view name) {
+    return std::string(types.Of(name));
+  };
+  LinkSigner links(std::move(signing_keys), settings.link_lifetime, SystemClock());
+
+  asio::io_context io(kGatewayThreads);
+  asio::signal_set signals(io, SIGTERM, SIGINT);
+  ASSIGN_OR_RETURN(const std::unique_ptr<AgentClient> agent, ConnectToAgent(settings.agent_socket));
+  ASSIGN_OR_RETURN(const std::unique_ptr<AccessKeys> keys,
+                   AccessKeys::Start(KeyTable(std::move(db))));
+  const std::unique_ptr<mcp::Endpoint> endpoint =
+      mcp::MakeEndpoint(*agent, links, SystemClock(), SystemRandom(), settings.endpoint);
+
+  http::Server::Options options;
+  options.host = settings.host;
+  options.port = settings.port;
+  http::McpTransport transport(*endpoint, options.timing);
+  DownloadHandler downloads(*agent, links, types);
+  http::RateLimit rate(settings.request_rate, SystemClock());
+  http::Router router(std::move(policy),
+                      {.keys = *keys, .rate = rate, .mcp = transport, .downloads = downloads});
+  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server,
+                   http::Server::Listen(io, router, options));
+  DrainOnSignal(signals, io, *server);
+  server->Start();
+  Log(Severity::kInfo, "gateway.listening",
+      {{"address", server->address()}, {"version", SANDKEEP_VERSION}});
+  if (keys->empty()) {
+    Log(Severity::kWarning, "gateway.no_keys",
+        {{"remedy", "nobody can use the gateway yet: run `sandkeep-gateway keys add NAME`"}});
+  }
+  if (const absl::Status told = Notify("READY=1"); !told.ok()) {
+    Log(Severity::kWarning, "gateway.notify", {{"error", told}});
+  }
+  RunThreads(io);
+  Log(Severity::kInfo, "gateway.stopped");
+  // What threads of gRPC still deliver must find everything in its place.
+  std::_Exit(0);
+}
+
+}  // namespace sandkeep

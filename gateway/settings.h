@@ -1,0 +1,36 @@
+// What sandkeep-gateway is told by its settings, in the types that its parts want. Read once,
+// before the first thread; then a plain value.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/secret.h"
+#include "common/settings.h"
+#include "gateway/http/host_policy.h"
+#include "gateway/mcp/endpoint.h"
+
+namespace sandkeep {
+
+struct GatewaySettings {
+  std::string host;  // SANDBOX_HOST
+  std::uint16_t port = 0;
+  http::HostPolicySettings names;
+  std::string state_dir;
+  std::string agent_socket;
+  Secret sign_key;  // MCP_SIGN_KEY; empty: made at first start.
+  std::chrono::seconds link_lifetime{0};
+  int request_rate = 0;
+  mcp::EndpointSettings endpoint;  // Without its media types.
+
+  // InvalidArgument: a setting that this version doesn't serve is set.
+  static absl::StatusOr<GatewaySettings> From(const Settings& settings);
+};
+
+// STATE_DIR, or where it is by default: all that the `keys` command needs.
+std::string StateDirOf(const Settings& settings);
+
+}  // namespace sandkeep
