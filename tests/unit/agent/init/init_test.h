@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "tests/fakes/init_process.h"
 #include "tests/unit/agent/init/test_agent.h"
@@ -18,6 +20,14 @@ class InitTest : public testing::Test {
     ASSERT_TRUE(init.ok()) << init.status();
     init_ = *std::move(init);
     agent_ = std::make_unique<TestAgent>(*init_);
+  }
+
+  // A program of tests/testcases, where the sandbox's root can run it.
+  std::string Testcase(const std::string& name) const {
+    const std::filesystem::path to = init_->workspace() / name;
+    std::filesystem::copy_file(std::filesystem::path(SANDKEEP_TESTCASES) / name, to,
+                               std::filesystem::copy_options::skip_existing);
+    return to.string();
   }
 
   // What every test may end with: after whatever happened, init still serves.

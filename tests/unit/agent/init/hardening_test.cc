@@ -1,0 +1,89 @@
+// What the sandbox's root can't do to PID 1, and what init weighs.
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/unit/agent/init/init_test.h"
+
+namespace sandkeep::init {
+namespace {
+
+class HardeningTest : public InitTest {
+ protected:
+  std::string OutputOf(std::string_view command) {
+    std::string output;
+    agent_->RunToEnd(command, &output);
+    return output;
+  }
+
+  std::string StatusField(const std::string& name) const {
+    std::ifstream status("/proc/" + std::to_string(init_->pid()) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind(name + ":", 0) == 0) return line.substr(name.size() + 1);
+    }
+    return {};
+  }
+};
+
+TEST_F(HardeningTest, WithstandsTheRootInside) {
+  EXPECT_EQ(OutputOf(Testcase("attack_init")),
+            "prlimit of init: EPERM\n"
+            "prlimit of init, dressed up: EPERM\n"
+            "ptrace: EPERM\n"
+            "pidfd_getfd: EPERM\n"
+            "pidfd_getfd: EPERM\n"
+            "setns: EPERM\n"
+            "process_vm_readv: EPERM\n"
+            "environ: EACCES\n"
+            "mem: EACCES\n"
+            "fd: EACCES\n"
+            "prlimit of oneself: ok\n"
+            "prlimit of oneself by number: ok\n"
+            "prlimit of the parent: ok\n");
+  ExpectInitServes();
+}
+
+TEST_F(HardeningTest, WithstandsEveryKillFromAShell) {
+  EXPECT_EQ(OutputOf("kill -9 1; kill -TERM 1; kill -STOP 1; kill -9 -1; echo not reached"), "");
+  ExpectInitServes();
+}
+
+TEST_F(HardeningTest, GivesCommandsNoNewPrivileges) {
+  EXPECT_EQ(OutputOf("grep NoNewPrivs /proc/self/status"), "NoNewPrivs:\t1\n");
+}
+
+TEST_F(HardeningTest, CommandsDieBeforeInitWhenMemoryRunsOut) {
+  EXPECT_EQ(
+      OutputOf("cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj /proc/1/oom_score_adj"),
+      "300\n0\n0\n");
+}
+
+TEST_F(HardeningTest, StaysUnderTwoMegabytes) {
+  for (int i = 0; i < 50; ++i) agent_->RunToEnd("true");
+  EXPECT_LT(std::stol(StatusField("VmRSS")), 2048);
+}
+
+TEST_F(HardeningTest, ReturnsEveryDescriptorThatItTook) {
+  const std::filesystem::path fds = "/proc/" + std::to_string(init_->pid()) + "/fd";
+  const auto count = [&] {
+    return std::distance(std::filesystem::directory_iterator(fds),
+                         std::filesystem::directory_iterator());
+  };
+  agent_->RunToEnd("true");
+  agent_->Ping();
+  const auto before = count();
+  for (int i = 0; i < 1000; ++i) {
+    const RunningJob job = agent_->Begin(i % 100 == 0 ? "sleep 0 & kill -9 $PPID" : "",
+                                         {.merge_streams = i % 2 == 0, .stdin_pipe = i % 3 == 0});
+    agent_->WaitGone(job);
+    agent_->Forget(job);
+  }
+  agent_->Ping();
+  EXPECT_EQ(count(), before);
+}
+
+}  // namespace
+}  // namespace sandkeep::init

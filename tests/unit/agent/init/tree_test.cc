@@ -1,0 +1,192 @@
+// A job is its whole tree: what is left behind is counted, what is to die dies, whatever it does.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <string>
+
+#include "agent/init/process_tree.h"
+#include "tests/unit/agent/init/init_test.h"
+
+namespace sandkeep::init {
+namespace {
+
+class TreeTest : public InitTest {
+ protected:
+  // Everything inside but PID 1.
+  std::vector<Process> Inside() const {
+    return ProcessTree::Snapshot().LivingBelow({init_->pid()});
+  }
+
+  void ExpectKilledWhole(const RunningJob& job) {
+    agent_->Signal(job, SIGKILL, true);
+    agent_->WaitGone(job);
+    EXPECT_TRUE(Inside().empty());
+    ExpectInitServes();
+  }
+};
+
+TEST_F(TreeTest, ReportsTheExitAtOnceWhenAProcessIsLeftBehind) {
+  const RunningJob job = agent_->Start("sleep 1000 & echo started");
+  const Outcome outcome = agent_->WaitExited(job);
+  EXPECT_EQ(outcome.exit_code(), 0);
+  EXPECT_EQ(outcome.left_behind, 1);
+  agent_->Ping();
+  EXPECT_FALSE(agent_->Has([](const v1::FromInit& frame) { return frame.has_gone(); }));
+
+  agent_->Signal(job, SIGTERM, true);
+
+  agent_->WaitGone(job);
+  EXPECT_TRUE(Inside().empty());
+}
+
+TEST_F(TreeTest, LeavesWhatWasLeftBehindAloneAndItsOutputWhole) {
+  const RunningJob job =
+      agent_->Start("(while [ ! -e go ]; do sleep 0.01; done; echo late) & echo early");
+  EXPECT_EQ(agent_->WaitExited(job).left_behind, 1);
+  EXPECT_EQ(ReadLine(job.output), "early");
+  EXPECT_EQ(agent_->RunToEnd("touch go").exit_code(), 0);
+  EXPECT_EQ(ReadAll(job.output), "late\n");
+  agent_->WaitGone(job);
+}
+
+TEST_F(TreeTest, KillsADaemonThatForkedTwiceAndLeftItsSession) {
+  const RunningJob job = agent_->Start(Testcase("daemoniser"));
+  EXPECT_EQ(agent_->WaitExited(job).left_behind, 1);
+  ExpectKilledWhole(job);
+}
+
+TEST_F(TreeTest, KillsWhatIgnoresEverySignal) {
+  const RunningJob job = agent_->Start(Testcase("stubborn") + "; echo never");
+  ReadLine(job.output);
+  agent_->Signal(job, SIGTERM, false);
+  agent_->Signal(job, SIGINT, true);
+  agent_->Ping();
+  EXPECT_FALSE(Inside().empty());
+  ExpectKilledWhole(job);
+}
+
+TEST_F(TreeTest, KillsAForkBombWhileOtherCommandsRun) {
+  const RunningJob bomb = agent_->Start(Testcase("fork_bomb") + " 64");
+  EXPECT_EQ(ReadLine(bomb.output), "full");
+  ExpectInitServes();
+  ExpectKilledWhole(bomb);
+}
+
+TEST_F(TreeTest, KillsAProcessWhoseFirstThreadIsGone) {
+  const RunningJob job = agent_->Start(Testcase("leaderless"));
+  ReadLine(job.output);
+  ExpectKilledWhole(job);
+}
+
+TEST_F(TreeTest, KillsASiblingOfTheCommand) {
+  const RunningJob job = agent_->Start("exec " + Testcase("clone_sibling"));
+  EXPECT_EQ(agent_->WaitExited(job).left_behind, 1);
+  ExpectKilledWhole(job);
+}
+
+TEST_F(TreeTest, KillsWhatIsStopped) {
+  const RunningJob job = agent_->Start("sleep 1000 & kill -STOP $!; echo stopped; wait");
+  EXPECT_EQ(ReadLine(job.output), "stopped");
+  ExpectKilledWhole(job);
+}
+
+TEST_F(TreeTest, EndsAStoppedProcessBySigterm) {
+  const RunningJob job = agent_->Start("sleep 1000 & kill -STOP $!; exit");
+  EXPECT_EQ(agent_->WaitExited(job).left_behind, 1);
+  agent_->Signal(job, SIGTERM, true);
+  agent_->WaitGone(job);
+}
+
+TEST_F(TreeTest, KillsOneJobAndNoOther) {
+  const RunningJob other = agent_->Start("read -r line; exit 5", {.stdin_pipe = true});
+  const RunningJob job = agent_->Start("setsid sleep 1000 & sleep 1000");
+  agent_->Signal(job, SIGKILL, true);
+  agent_->WaitGone(job);
+  ASSERT_EQ(::write(other.input.get(), "\n", 1), 1);
+  EXPECT_EQ(agent_->WaitExited(other).exit_code(), 5);
+}
+
+TEST_F(TreeTest, KillsAJobThatHasOnlyJustBeenAskedFor) {
+  const RunningJob job = agent_->Begin("sleep 1000 & sleep 1000");
+  agent_->Signal(job, SIGKILL, true);
+  agent_->WaitGone(job);
+  EXPECT_TRUE(Inside().empty());
+}
+
+TEST_F(TreeTest, SignalsTheCommandAlone) {
+  const RunningJob job =
+      agent_->Start("trap 'echo caught; exit 3' USR1; sleep 1000 & echo ready; wait");
+  EXPECT_EQ(ReadLine(job.output), "ready");
+  agent_->Signal(job, SIGUSR1, false);
+  const Outcome outcome = agent_->WaitExited(job);
+  EXPECT_EQ(outcome.exit_code(), 3);
+  EXPECT_EQ(outcome.left_behind, 1);
+  ExpectKilledWhole(job);
+}
+
+TEST_F(TreeTest, SweepsTheTreeOfASupervisorThatWasKilled) {
+  const RunningJob job = agent_->Start("setsid sleep 1000 & echo ready; kill -9 $PPID; sleep 1000");
+  const Outcome outcome = agent_->WaitExited(job);
+  EXPECT_TRUE(outcome.supervisor_lost);
+  EXPECT_EQ(outcome.signal(), SIGKILL);
+  agent_->WaitGone(job);
+  EXPECT_TRUE(Inside().empty());
+  ExpectInitServes();
+}
+
+TEST_F(TreeTest, SweepsWhatWasLeftBehindWhenItsSupervisorIsKilled) {
+  const RunningJob other = agent_->Start("read -r line; exit 5", {.stdin_pipe = true});
+  const RunningJob job = agent_->Start("echo $PPID; sleep 1000 &");
+  const std::string supervisor = ReadLine(job.output);
+  EXPECT_EQ(agent_->WaitExited(job).left_behind, 1);
+  EXPECT_EQ(agent_->RunToEnd("kill -9 " + supervisor).exit_code(), 0);
+  agent_->WaitGone(job);
+  ASSERT_EQ(::write(other.input.get(), "\n", 1), 1);
+  EXPECT_EQ(agent_->WaitExited(other).exit_code(), 5);
+}
+
+TEST_F(TreeTest, ContinuesASupervisorThatWasStopped) {
+  EXPECT_EQ(agent_->RunToEnd("kill -STOP $PPID; exit 6").exit_code(), 6);
+}
+
+TEST_F(TreeTest, LeavesNoZombieAfterManyCommands) {
+  std::vector<RunningJob> jobs;
+  for (int i = 0; i < 300; ++i) {
+    jobs.push_back(agent_->Begin(i % 3 == 0 ? "(true &) ; (true &)" : "true | true"));
+    if (jobs.size() < 10) continue;
+    for (const RunningJob& job : jobs) {
+      agent_->WaitGone(job);
+      agent_->Forget(job);
+    }
+    jobs.clear();
+  }
+  agent_->Ping();
+  EXPECT_TRUE(ProcessTree::Snapshot().ChildrenOf(init_->pid()).empty());
+}
+
+TEST_F(TreeTest, StopsAndContinuesEverythingToFreeze) {
+  const RunningJob job = agent_->Start("echo ready; while sleep 0.01; do :; done");
+  ReadLine(job.output);
+  v1::ToInit freeze;
+  freeze.mutable_freeze();
+  agent_->Send(freeze);
+  const v1::FromInit frozen =
+      agent_->WaitFor([](const v1::FromInit& frame) { return frame.has_frozen(); });
+  EXPECT_TRUE(frozen.frozen().frozen());
+  const ProcessTree tree = ProcessTree::Snapshot();
+  for (const Process& supervisor : tree.ChildrenOf(init_->pid())) {
+    for (const Process& process : tree.LivingBelow({supervisor.pid})) {
+      EXPECT_TRUE(process.stopped()) << process.pid;
+    }
+  }
+  v1::ToInit thaw;
+  thaw.mutable_thaw();
+  agent_->Send(thaw);
+  agent_->WaitFor([](const v1::FromInit& frame) { return frame.has_frozen(); });
+  agent_->Signal(job, SIGTERM, true);
+  agent_->WaitGone(job);
+}
+
+}  // namespace
+}  // namespace sandkeep::init
