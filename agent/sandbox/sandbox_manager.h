@@ -3,7 +3,11 @@
 // manager's or the sandbox's strand and resumes on the caller's executor.
 //
 // A reference is checked here, in one place: somebody else's sandbox and an unknown one get the
-// same NotFound.
+// same NotFound. Calls before Recover has succeeded answer with what keeps it from it.
+//
+// Idle sandboxes stay as they are: one is removed (its files kept) only when another needs its
+// place under SANDBOX_MAX, the least recently used first, and never one with a running job, a call,
+// or processes left behind.
 #pragma once
 
 #include <memory>
@@ -18,6 +22,7 @@
 #include "common/async.h"
 #include "common/ids.h"
 #include "common/label.h"
+#include "common/limits.h"
 
 namespace sandkeep {
 
@@ -49,7 +54,7 @@ struct SandboxSnapshot {
 struct StartedJob {
   SandboxSnapshot sandbox;
   Arrival arrival = Arrival::kRunning;
-  absl::Time last_used_before;  // InfinitePast: never.
+  absl::Time last_used_before;  // InfinitePast: never
   JobSnapshot job;
   std::optional<absl::Duration> timeout_lowered_to;
   std::vector<std::string> notes;
@@ -74,6 +79,8 @@ struct ManagerLimits {
   absl::Duration background = absl::Hours(12);      // SANDBOX_BACKGROUND
   int max_running = 2;                              // SANDBOX_MAX
   std::int64_t min_free_bytes = 2LL << 30;          // SANDBOX_MIN_FREE
+  absl::Duration job_keep = absl::Hours(24);        // JOB_KEEP
+  absl::Duration sweep_interval = absl::FromChrono(kJobSweepInterval);
   JobLimits jobs;
 };
 
@@ -105,7 +112,8 @@ class SandboxManager {
 
   // Reconciles records, engine and inits: running containers are taken over with their jobs, lost
   // records are rebuilt from the bindings beside the volumes, leftovers of ours are removed.
-  // Nothing that isn't ours is touched. Before any call.
+  // Nothing that isn't ours is touched. Before any call; if it failed (engine missing, say), it is
+  // called again until it succeeds.
   virtual Async<void> Recover() = 0;
 
   // `label` may be new: then the sandbox is made.
@@ -128,11 +136,12 @@ class SandboxManager {
   virtual Async<std::vector<FileEntry>> ListFiles(SandboxRef ref, RelPath path, int limit) = 0;
 
   virtual Async<ManagerInfo> Info() = 0;
+  // What no sandbox needs. Only the dry run is served: Unimplemented otherwise.
   virtual Async<std::vector<GarbageDecision>> CollectGarbage(bool dry_run) = 0;
 };
 
-// Everything outlives the manager. `state_dir` holds spools; the HMAC secret of keys is made there
-// at first start.
+// Everything outlives the manager, and the executor's threads have stopped when it is destroyed.
+// `state_dir` holds spools; the HMAC secret of keys is made there at first start.
 absl::StatusOr<std::unique_ptr<SandboxManager>> MakeSandboxManager(
     boost::asio::any_io_executor executor, ContainerRuntime& runtime, FileProcess& files,
     Store& store, Clock& clock, Random& random, ManagerLimits limits, std::string state_dir);

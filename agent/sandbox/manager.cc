@@ -1,0 +1,254 @@
+#include "agent/sandbox/manager.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/sandbox/binding.h"
+#include "agent/sandbox/garbage.h"
+#include "agent/sandbox/host.h"
+#include "agent/state_dir.h"
+#include "common/limits.h"
+#include "common/run_on.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+// The same for one that doesn't exist and one that is somebody else's.
+absl::Status NoSuchSandbox() {
+  return absl::NotFoundError(
+      "there is no such sandbox: the first command with a label makes its sandbox");
+}
+
+SandboxFile FileOf(const Sandbox& sandbox, FileEntry entry, UniqueFd file) {
+  return SandboxFile{.key = sandbox.key(),
+                     .generation = sandbox.generation(),
+                     .entry = std::move(entry),
+                     .file = std::move(file)};
+}
+
+ManagerLimits Consistent(ManagerLimits limits) {
+  limits.jobs.background = limits.background;
+  return limits;
+}
+
+}  // namespace
+
+Manager::Manager(boost::asio::any_io_executor executor, ContainerRuntime& runtime,
+                 FileProcess& files, Store& store, Clock& clock, Random& random,
+                 ManagerLimits limits, std::string state_dir, Secret secret)
+    : limits_(Consistent(std::move(limits))),
+      secret_(std::move(secret)),
+      strand_(boost::asio::make_strand(executor)),
+      capacity_(registry_, limits_.max_running),
+      context_{.executor = std::move(executor),
+               .disk = disk_.get_executor(),
+               .runtime = runtime,
+               .files = files,
+               .store = store,
+               .clock = clock,
+               .random = random,
+               .capacity = capacity_,
+               .registry = registry_,
+               .limits = limits_,
+               .state_dir = std::move(state_dir)},
+      lock_(strand_),
+      ready_(absl::UnavailableError("the agent is taking stock: try again in a moment")) {}
+
+Manager::~Manager() {
+  disk_.stop();
+  disk_.join();
+}
+
+absl::Status Manager::Ready() const {
+  const std::lock_guard lock(ready_mutex_);
+  return ready_;
+}
+
+void Manager::SetReady(absl::Status ready) {
+  const std::lock_guard lock(ready_mutex_);
+  ready_ = std::move(ready);
+}
+
+std::shared_ptr<Sandbox> Manager::FindNamed(const PrincipalId& principal,
+                                            const Label& label) const {
+  if (std::shared_ptr<Sandbox> sandbox = registry_.Find(principal, label)) return sandbox;
+  const absl::StatusOr<SandboxKey> key = SandboxKey::Parse(label.text());
+  if (!key.ok()) return nullptr;
+  std::shared_ptr<Sandbox> sandbox = registry_.Find(*key);
+  return sandbox && sandbox->principal() == principal ? sandbox : nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<Sandbox>> Manager::Resolve(const SandboxRef& ref) const {
+  RETURN_IF_ERROR(Ready());
+  std::shared_ptr<Sandbox> sandbox;
+  if (ref.key) {
+    sandbox = registry_.Find(*ref.key);
+  } else if (ref.principal) {
+    ASSIGN_OR_RETURN(const Label label, Label::Parse(ref.label));
+    sandbox = FindNamed(*ref.principal, label);
+  } else {
+    return absl::InvalidArgumentError("a sandbox is named by principal and label, or by key");
+  }
+  if (!sandbox || !sandbox->View().recorded) return NoSuchSandbox();
+  if (ref.principal && sandbox->principal() != *ref.principal) return NoSuchSandbox();
+  return sandbox;
+}
+
+std::shared_ptr<Sandbox> Manager::FindOrMake(const PrincipalId& principal, const Label& label) {
+  for (;;) {
+    if (std::shared_ptr<Sandbox> found = FindNamed(principal, label)) return found;
+    std::shared_ptr<Sandbox> made = MakeNew(principal, label);
+    // Refused: another call was quicker.
+    if (registry_.Add(made)) return made;
+  }
+}
+
+std::shared_ptr<Sandbox> Manager::MakeNew(const PrincipalId& principal, const Label& label) {
+  SandboxRow row{.key = MakeSandboxKey(secret_, principal, label),
+                 .principal = principal,
+                 .label = label,
+                 .generation = Generation::Random(context_.random),
+                 .volume = EngineName::Make(context_.random),
+                 .container = std::nullopt,
+                 .created = context_.clock.Now(),
+                 .last_used = absl::InfinitePast()};
+  return std::make_shared<Sandbox>(context_, std::move(row), false, std::vector<JobRow>());
+}
+
+Async<StartedJob> Manager::StartJob(PrincipalId principal, std::string label, JobSpec spec) {
+  CO_RETURN_IF_ERROR(Ready());
+  CO_ASSIGN_OR_RETURN(const Label parsed, Label::Parse(label));
+  std::optional<absl::Duration> lowered;
+  if (spec.timeout != absl::InfiniteDuration() && spec.timeout > limits_.max_timeout) {
+    spec.timeout = limits_.max_timeout;
+    lowered = limits_.max_timeout;
+  }
+  absl::StatusOr<StartedJob> started;
+  for (int tries = 0; tries < kMaxResolveTries; ++tries) {
+    const std::shared_ptr<Sandbox> sandbox = FindOrMake(principal, parsed);
+    started = co_await sandbox->StartJob(spec);
+    if (!absl::IsAborted(started.status())) break;
+  }
+  if (started.ok()) started->timeout_lowered_to = lowered;
+  co_return started;
+}
+
+Async<WatchedJob> Manager::WatchJob(SandboxRef ref, std::optional<JobId> id,
+                                    std::int64_t from_offset, bool follow) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  co_return co_await sandbox->WatchJob(std::move(id), from_offset, follow);
+}
+
+Async<std::vector<JobSnapshot>> Manager::ListJobs(SandboxRef ref, int limit) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  co_return co_await sandbox->ListJobs(limit);
+}
+
+Async<std::int64_t> Manager::SendInput(SandboxRef ref, JobId id, std::string data, bool end) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  co_return co_await sandbox->SendInput(std::move(id), std::move(data), end);
+}
+
+Async<JobSnapshot> Manager::SignalJob(SandboxRef ref, JobId id, int signal, absl::Duration grace) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  co_return co_await sandbox->SignalJob(std::move(id), signal, grace);
+}
+
+Async<std::vector<SandboxSnapshot>> Manager::List(std::optional<PrincipalId> principal) {
+  CO_RETURN_IF_ERROR(Ready());
+  std::vector<SandboxSnapshot> list;
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    if (principal && sandbox->principal() != *principal) continue;
+    SandboxView view = sandbox->View();
+    if (view.recorded) list.push_back(std::move(view.snapshot));
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.last_used > b.last_used; });
+  co_return list;
+}
+
+Async<SandboxSnapshot> Manager::Get(SandboxRef ref) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  co_return sandbox->View().snapshot;
+}
+
+Async<RemovedSandbox> Manager::Remove(SandboxRef ref, bool remove_volume) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  co_return co_await sandbox->Remove(remove_volume);
+}
+
+Async<SandboxFile> Manager::StatFile(SandboxRef ref, RelPath path) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  CO_ASSIGN_OR_RETURN(FileEntry entry,
+                      co_await context_.files.Stat(sandbox->volume(), std::move(path)));
+  co_return FileOf(*sandbox, std::move(entry), UniqueFd());
+}
+
+Async<SandboxFile> Manager::OpenFile(SandboxRef ref, RelPath path) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  CO_ASSIGN_OR_RETURN(OpenedFile opened,
+                      co_await context_.files.Open(sandbox->volume(), std::move(path)));
+  co_return FileOf(*sandbox, std::move(opened.entry), std::move(opened.file));
+}
+
+Async<std::vector<FileEntry>> Manager::ListFiles(SandboxRef ref, RelPath path, int limit) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  co_return co_await context_.files.List(sandbox->volume(), std::move(path), limit);
+}
+
+Async<EngineInfo> Manager::Engine() {
+  return boost::asio::co_spawn(strand_, EngineHere(), boost::asio::use_awaitable);
+}
+
+Async<EngineInfo> Manager::EngineHere() {
+  const StrandLock::Guard guard = co_await lock_.Acquire();
+  const bool fresh =
+      engine_ && engine_->problems.empty() && context_.clock.Steady() - engine_asked_ < kProbeTtl;
+  if (!fresh) {
+    CO_ASSIGN_OR_RETURN(engine_, co_await context_.runtime.Probe());
+    engine_asked_ = context_.clock.Steady();
+  }
+  co_return *engine_;
+}
+
+Async<ManagerInfo> Manager::Info() {
+  ManagerInfo info;
+  absl::StatusOr<EngineInfo> engine = co_await Engine();
+  if (engine.ok()) {
+    info.engine = *std::move(engine);
+  } else {
+    info.engine.problems.emplace_back(ToStd(engine.status().message()));
+  }
+  info.running = capacity_.used();
+  info.known = static_cast<int>(registry_.All().size());
+  auto measure = [state_dir = context_.state_dir]() {
+    return std::pair(DiskFreeBytes(state_dir).value_or(0), MemoryAvailableBytes());
+  };
+  const auto [disk, memory] = co_await RunOn(context_.disk, std::move(measure));
+  info.disk_free_bytes = disk;
+  info.memory_available_bytes = memory;
+  co_return info;
+}
+
+Async<std::vector<GarbageDecision>> Manager::CollectGarbage(bool dry_run) {
+  if (!dry_run) {
+    co_return absl::UnimplementedError("this version only says what it would remove: dry run");
+  }
+  CO_RETURN_IF_ERROR(Ready());
+  CO_ASSIGN_OR_RETURN(const EngineObjects objects, co_await context_.runtime.ListOurs());
+  auto look = [this, &objects]() { return FindGarbage(registry_, objects, context_.state_dir); };
+  co_return co_await RunOn(context_.disk, std::move(look));
+}
+
+absl::StatusOr<std::unique_ptr<SandboxManager>> MakeSandboxManager(
+    boost::asio::any_io_executor executor, ContainerRuntime& runtime, FileProcess& files,
+    Store& store, Clock& clock, Random& random, ManagerLimits limits, std::string state_dir) {
+  ASSIGN_OR_RETURN(Secret secret, KeySecret(state_dir, random));
+  RETURN_IF_ERROR(MakeFolder(StrCat(state_dir, "/spools")));
+  return std::make_unique<Manager>(std::move(executor), runtime, files, store, clock, random,
+                                   std::move(limits), std::move(state_dir), std::move(secret));
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,86 @@
+// The SandboxManager: resolves what a call names, and hands it to that sandbox. Its own state is
+// the registry and what it last heard of the engine, both behind mutexes that nobody holds across a
+// wait; recovery and probing take turns on its strand.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/sandbox/capacity.h"
+#include "agent/sandbox/reconcile.h"
+#include "agent/sandbox/registry.h"
+#include "agent/sandbox/sandbox.h"
+#include "agent/sandbox/sandbox_manager.h"
+#include "agent/sandbox/strand_lock.h"
+#include "common/secret.h"
+
+namespace sandkeep {
+
+class Manager : public SandboxManager {
+ public:
+  Manager(boost::asio::any_io_executor executor, ContainerRuntime& runtime, FileProcess& files,
+          Store& store, Clock& clock, Random& random, ManagerLimits limits, std::string state_dir,
+          Secret secret);
+  ~Manager() override;
+
+  Async<void> Recover() override;
+  Async<StartedJob> StartJob(PrincipalId principal, std::string label, JobSpec spec) override;
+  Async<WatchedJob> WatchJob(SandboxRef ref, std::optional<JobId> id, std::int64_t from_offset,
+                             bool follow) override;
+  Async<std::vector<JobSnapshot>> ListJobs(SandboxRef ref, int limit) override;
+  Async<std::int64_t> SendInput(SandboxRef ref, JobId id, std::string data, bool end) override;
+  Async<JobSnapshot> SignalJob(SandboxRef ref, JobId id, int signal, absl::Duration grace) override;
+  Async<std::vector<SandboxSnapshot>> List(std::optional<PrincipalId> principal) override;
+  Async<SandboxSnapshot> Get(SandboxRef ref) override;
+  Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) override;
+  Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) override;
+  Async<SandboxFile> OpenFile(SandboxRef ref, RelPath path) override;
+  Async<std::vector<FileEntry>> ListFiles(SandboxRef ref, RelPath path, int limit) override;
+  Async<ManagerInfo> Info() override;
+  Async<std::vector<GarbageDecision>> CollectGarbage(bool dry_run) override;
+
+ private:
+  // ---- manager.cc: names ----
+  absl::Status Ready() const;
+  // The one place where a reference becomes a sandbox.
+  absl::StatusOr<std::shared_ptr<Sandbox>> Resolve(const SandboxRef& ref) const;
+  std::shared_ptr<Sandbox> FindNamed(const PrincipalId& principal, const Label& label) const;
+  std::shared_ptr<Sandbox> FindOrMake(const PrincipalId& principal, const Label& label);
+  std::shared_ptr<Sandbox> MakeNew(const PrincipalId& principal, const Label& label);
+  Async<EngineInfo> Engine();
+  Async<EngineInfo> EngineHere();
+
+  // ---- manager_recovery.cc ----
+  Async<void> RecoverHere();
+  Async<RecoveryPlan> Plan();
+  Async<void> CarryOut(RecoveryPlan plan);
+  Async<void> RecordChanges(const RecoveryPlan& plan);
+  Async<void> AddSandboxes(RecoveryPlan& plan);
+  Async<void> AdoptAll(const RecoveryPlan& plan);
+  Async<void> DropSpoolsOfNobody();
+  boost::asio::awaitable<void> Sweep();
+  boost::asio::awaitable<void> ForgetOldJobs();
+  void SetReady(absl::Status ready);
+
+  const ManagerLimits limits_;
+  const Secret secret_;
+  boost::asio::thread_pool disk_{2};
+  const boost::asio::any_io_executor strand_;
+  Registry registry_;
+  Capacity capacity_;
+  const SandboxContext context_;
+
+  // On the strand.
+  StrandLock lock_;
+  std::optional<EngineInfo> engine_;
+  Clock::Monotonic engine_asked_;
+
+  mutable std::mutex ready_mutex_;
+  absl::Status ready_;
+};
+
+}  // namespace sandkeep

@@ -1,0 +1,155 @@
+// The manager at the agent's start, and its sweep of old jobs.
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "agent/sandbox/garbage.h"
+#include "agent/sandbox/manager.h"
+#include "agent/state_dir.h"
+#include "common/run_on.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+// Counts adoptions that run side by side: one hung init must not hold up the others. On the
+// manager's strand.
+struct Countdown {
+  explicit Countdown(const boost::asio::any_io_executor& strand) : done(strand) {}
+  std::size_t left = 0;
+  StrandSignal done;
+};
+
+boost::asio::awaitable<void> AdoptOne(std::shared_ptr<Sandbox> sandbox,
+                                      std::optional<ContainerState> container,
+                                      std::shared_ptr<Countdown> countdown) {
+  const absl::Status adopted = co_await sandbox->Adopt(container);
+  if (!adopted.ok()) {
+    Log(Severity::kWarning, "recover.sandbox_failed",
+        {{"sandbox", sandbox->key().text()}, {"why", adopted}});
+  }
+  if (--countdown->left == 0) countdown->done.WakeAll();
+}
+
+}  // namespace
+
+Async<void> Manager::Recover() {
+  return boost::asio::co_spawn(strand_, RecoverHere(), boost::asio::use_awaitable);
+}
+
+Async<void> Manager::RecoverHere() {
+  const StrandLock::Guard guard = co_await lock_.Acquire();
+  if (Ready().ok()) co_return absl::OkStatus();
+  absl::StatusOr<RecoveryPlan> plan = co_await Plan();
+  absl::Status recovered = plan.status();
+  if (plan.ok()) recovered = co_await CarryOut(*std::move(plan));
+  SetReady(recovered);
+  if (recovered.ok()) Spawn(strand_, "manager.sweep", Sweep());
+  co_return recovered;
+}
+
+Async<RecoveryPlan> Manager::Plan() {
+  CO_ASSIGN_OR_RETURN(const EngineObjects objects, co_await context_.runtime.ListOurs());
+  CO_ASSIGN_OR_RETURN(std::vector<SandboxRow> rows, co_await context_.store.LoadSandboxes());
+  co_return Reconcile(std::move(rows), objects);
+}
+
+// Records first: whatever happens from then on, the next start finds what this one knew.
+Async<void> Manager::CarryOut(RecoveryPlan plan) {
+  CO_RETURN_IF_ERROR(co_await RecordChanges(plan));
+  for (const EngineName& container : plan.remove_containers) {
+    Log(Severity::kWarning, "recover.container_of_nobody", {{"name", container.text()}});
+    CO_RETURN_IF_ERROR(co_await context_.runtime.Remove(container));
+  }
+  for (const KeptVolume& volume : plan.kept_volumes) {
+    Log(Severity::kWarning, "recover.volume_of_nobody",
+        {{"name", volume.name.text()}, {"why", volume.reason}});
+  }
+  CO_RETURN_IF_ERROR(co_await AddSandboxes(plan));
+  CO_RETURN_IF_ERROR(co_await DropSpoolsOfNobody());
+  CO_RETURN_IF_ERROR(co_await AdoptAll(plan));
+  co_await ForgetOldJobs();
+  Log(Severity::kInfo, "recover.done",
+      {{"sandboxes", plan.sandboxes.size()}, {"running", capacity_.used()}});
+  co_return absl::OkStatus();
+}
+
+Async<void> Manager::RecordChanges(const RecoveryPlan& plan) {
+  for (const FoundSandbox& found : plan.sandboxes) {
+    if (found.row_changed) CO_RETURN_IF_ERROR(co_await context_.store.PutSandbox(found.row));
+  }
+  for (const SandboxKey& key : plan.forget) {
+    Log(Severity::kWarning, "recover.volume_gone", {{"sandbox", key.text()}});
+    CO_RETURN_IF_ERROR(co_await context_.store.DeleteSandbox(key));
+  }
+  co_return absl::OkStatus();
+}
+
+Async<void> Manager::AddSandboxes(RecoveryPlan& plan) {
+  CO_ASSIGN_OR_RETURN(std::vector<JobRow> jobs, co_await context_.store.LoadJobs());
+  std::map<SandboxKey, std::vector<JobRow>> by_sandbox;
+  for (JobRow& job : jobs) by_sandbox[job.sandbox].push_back(std::move(job));
+  for (const FoundSandbox& found : plan.sandboxes) {
+    auto node = by_sandbox.extract(found.row.key);
+    std::vector<JobRow> own;
+    if (!node.empty()) own = std::move(node.mapped());
+    auto prepare = [folder = SpoolFolder(context_.state_dir, found.row.key)]() {
+      return MakeFolder(folder);
+    };
+    CO_RETURN_IF_ERROR(co_await RunOn(context_.disk, std::move(prepare)));
+    registry_.Add(std::make_shared<Sandbox>(context_, found.row, true, std::move(own)));
+  }
+  std::vector<JobId> of_nobody;
+  for (const auto& [key, rows] : by_sandbox) {
+    for (const JobRow& job : rows) of_nobody.push_back(job.id);
+  }
+  co_return co_await context_.store.DeleteJobs(std::move(of_nobody));
+}
+
+Async<void> Manager::AdoptAll(const RecoveryPlan& plan) {
+  const auto countdown = std::make_shared<Countdown>(strand_);
+  countdown->left = plan.sandboxes.size();
+  for (const FoundSandbox& found : plan.sandboxes) {
+    std::shared_ptr<Sandbox> sandbox = registry_.Find(found.row.key);
+    Spawn(strand_, "recover.adopt", AdoptOne(std::move(sandbox), found.container, countdown));
+  }
+  while (countdown->left > 0) co_await countdown->done.Wait();
+  co_return absl::OkStatus();
+}
+
+Async<void> Manager::DropSpoolsOfNobody() {
+  auto drop = [this]() {
+    for (const std::string& name : SpoolsOfNobody(registry_, context_.state_dir)) {
+      std::error_code error;
+      std::filesystem::remove_all(StrCat(context_.state_dir, "/spools/", name), error);
+    }
+    return absl::OkStatus();
+  };
+  return RunOn(context_.disk, std::move(drop));
+}
+
+boost::asio::awaitable<void> Manager::Sweep() {
+  boost::asio::steady_timer timer(strand_);
+  for (;;) {
+    timer.expires_after(absl::ToChronoNanoseconds(limits_.sweep_interval));
+    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    co_await ForgetOldJobs();
+  }
+}
+
+boost::asio::awaitable<void> Manager::ForgetOldJobs() {
+  const absl::Time ended_before = context_.clock.Now() - limits_.job_keep;
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    const absl::Status forgotten = co_await sandbox->ForgetJobs(ended_before);
+    if (forgotten.ok()) continue;
+    Log(Severity::kWarning, "sweep.failed",
+        {{"sandbox", sandbox->key().text()}, {"why", forgotten}});
+  }
+}
+
+}  // namespace sandkeep

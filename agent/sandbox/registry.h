@@ -1,0 +1,39 @@
+// The sandboxes that are known, by key and by principal and label. Behind a mutex that nobody holds
+// across a wait; thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/sandbox/sandbox.h"
+
+namespace sandkeep {
+
+class Registry {
+ public:
+  // nullptr: none.
+  std::shared_ptr<Sandbox> Find(const SandboxKey& key) const;
+  std::shared_ptr<Sandbox> Find(const PrincipalId& principal, const Label& label) const;
+  std::vector<std::shared_ptr<Sandbox>> All() const;
+
+  // False: there is one of that key or of that principal and label already.
+  bool Add(const std::shared_ptr<Sandbox>& sandbox);
+  // Only if it is this very one.
+  void Erase(const Sandbox& sandbox);
+
+ private:
+  using Name = std::pair<PrincipalId, std::string>;
+  static Name NameOf(const PrincipalId& principal, const Label& label) {
+    return {principal, label.text()};
+  }
+
+  mutable std::mutex mutex_;
+  std::map<SandboxKey, std::shared_ptr<Sandbox>> by_key_;
+  std::map<Name, std::shared_ptr<Sandbox>> by_name_;
+};
+
+}  // namespace sandkeep

@@ -1,0 +1,186 @@
+// How a sandbox's container comes up: woken, started again, or made.
+
+#include <utility>
+
+#include "agent/sandbox/binding.h"
+#include "agent/sandbox/capacity.h"
+#include "agent/sandbox/host.h"
+#include "agent/sandbox/lost.h"
+#include "agent/sandbox/sandbox.h"
+#include "agent/state_dir.h"
+#include "common/limits.h"
+#include "common/run_on.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+// The engine answered, and trying again won't help: the container itself is past repair.
+bool PastRepair(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kFailedPrecondition:
+      return false;
+    default:
+      return !status.ok();
+  }
+}
+
+}  // namespace
+
+struct Sandbox::SharedStart {
+  explicit SharedStart(const boost::asio::any_io_executor& strand) : done(strand) {}
+  std::optional<absl::StatusOr<Arrival>> result;
+  StrandSignal done;
+};
+
+Async<Arrival> Sandbox::EnsureRunning() {
+  const bool never_used = row_.last_used == absl::InfinitePast();
+  if (!start_ && state_ == SandboxState::kRunning) {
+    co_return never_used ? Arrival::kNew : Arrival::kRunning;
+  }
+  if (start_) {
+    const std::shared_ptr<SharedStart> start = start_;
+    while (!start->result) co_await start->done.Wait();
+    co_return *start->result;
+  }
+  const auto start = std::make_shared<SharedStart>(strand_);
+  start_ = start;
+  absl::StatusOr<Arrival> arrival = co_await StartLocked();
+  // Only then is anything in it lost.
+  if (arrival.ok() && never_used) arrival = Arrival::kNew;
+  start->result = arrival;
+  start_.reset();
+  start->done.WakeAll();
+  co_return arrival;
+}
+
+Async<Arrival> Sandbox::StartLocked() {
+  const StrandLock::Guard guard = co_await lock_.Acquire();
+  if (forgotten_) co_return absl::AbortedError("the sandbox was removed");
+  if (state_ == SandboxState::kRunning) co_return Arrival::kRunning;
+  const SandboxState from = state_;
+  SetState(SandboxState::kStarting);
+  if (from == SandboxState::kFrozen || from == SandboxState::kStopped) {
+    const absl::StatusOr<Arrival> woken = co_await Wake(from);
+    if (woken.ok()) SetState(SandboxState::kRunning);
+    if (!PastRepair(woken.status())) co_return woken;
+    LogFailure("sandbox.rebuilding", woken.status());
+  }
+  const absl::StatusOr<Arrival> created = co_await Create();
+  if (created.ok()) SetState(SandboxState::kRunning);
+  co_return created;
+}
+
+Async<Arrival> Sandbox::Wake(SandboxState from) {
+  CO_RETURN_IF_ERROR(co_await TakeSlot(from));
+  absl::Status woken;
+  if (from == SandboxState::kFrozen) {
+    woken = co_await context_.runtime.Thaw(*row_.container);
+    if (woken.ok()) woken = co_await AttachRunning();
+  } else {
+    woken = co_await Launch();
+  }
+  if (woken.ok()) co_return from == SandboxState::kFrozen ? Arrival::kWoken : Arrival::kRestarted;
+  ReleaseSlot();
+  SetState(from);
+  co_return woken;
+}
+
+Async<void> Sandbox::TakeSlot(SandboxState otherwise) {
+  absl::Status admitted = co_await context_.capacity.Admit(principal_);
+  has_slot_ = admitted.ok();
+  if (!has_slot_) SetState(otherwise);
+  co_return admitted;
+}
+
+void Sandbox::ReleaseSlot() {
+  if (std::exchange(has_slot_, false)) context_.capacity.Release();
+}
+
+Async<Arrival> Sandbox::Create() {
+  // Left from a start or a removal that failed half-way, or past repair.
+  if (row_.container) CO_RETURN_IF_ERROR(co_await RemoveContainer(LostContainer()));
+  SetState(SandboxState::kStarting);
+  const absl::Status created = co_await TryCreate();
+  if (created.ok()) co_return Arrival::kRebuilt;
+  LogFailure("sandbox.start_failed", created);
+  co_await UndoCreate();
+  co_return created;
+}
+
+Async<void> Sandbox::TryCreate() {
+  CO_RETURN_IF_ERROR(co_await PrepareDisk());
+  CO_RETURN_IF_ERROR(co_await TakeSlot(SandboxState::kStarting));
+  SandboxRow intent = row_;
+  intent.container = EngineName::Make(context_.random);
+  CO_RETURN_IF_ERROR(co_await context_.store.PutSandbox(intent));
+  row_.container = intent.container;
+  recorded_ = true;
+  if (!volume_exists_) {
+    std::string binding = FormatBinding({.key = key_,
+                                         .principal = principal_,
+                                         .label = label_,
+                                         .generation = generation_,
+                                         .created = row_.created});
+    CO_RETURN_IF_ERROR(co_await context_.runtime.CreateVolume(volume_, std::move(binding)));
+    volume_exists_ = true;
+  }
+  co_return co_await Launch();
+}
+
+Async<void> Sandbox::PrepareDisk() {
+  auto check = [state_dir = context_.state_dir, folder = SpoolFolder(context_.state_dir, key_),
+                floor = volume_exists_ ? 0 : context_.limits.min_free_bytes]() -> absl::Status {
+    ASSIGN_OR_RETURN(const std::int64_t free, DiskFreeBytes(state_dir));
+    if (free < floor) {
+      return absl::ResourceExhaustedError(
+          StrCat("the disk is nearly full (", free >> 20, " MiB free, ", floor >> 20,
+                 " MiB needed): no new sandbox is made. Use one that exists and delete files "
+                 "there, or ask the operator to free space"));
+    }
+    return MakeFolder(folder);
+  };
+  return RunOn(context_.disk, std::move(check));
+}
+
+Async<void> Sandbox::Launch() {
+  const std::string hostname = key_.text();
+  CO_ASSIGN_OR_RETURN(RunningContainer running,
+                      co_await context_.runtime.Start(*row_.container, volume_, hostname));
+  co_return co_await TakeOver(std::move(running), LostContainer());
+}
+
+Async<void> Sandbox::AttachRunning() {
+  CO_ASSIGN_OR_RETURN(RunningContainer running, co_await context_.runtime.Attach(*row_.container));
+  co_return co_await TakeOver(std::move(running), LostToRestart());
+}
+
+Async<void> Sandbox::TakeOver(RunningContainer running, Outcome lost) {
+  init_broken_ = false;
+  CO_RETURN_IF_ERROR(co_await jobs_->Attach(std::move(running), std::move(lost)));
+  if (init_broken_) co_return absl::InternalError("init broke off as it was taken over");
+  co_return absl::OkStatus();
+}
+
+Async<void> Sandbox::UndoCreate() {
+  if (row_.container) {
+    const absl::Status removed = co_await RemoveContainer(LostContainer());
+    if (!removed.ok()) co_return removed;  // Broken now: the next start begins with it.
+  }
+  ReleaseSlot();
+  SetState(SandboxState::kAbsent);
+  if (row_.last_used != absl::InfinitePast()) co_return absl::OkStatus();
+  // Nothing ever ran in it: it was made by this start, or by one that a crash cut short.
+  if (recorded_) {
+    const absl::Status removed = co_await context_.runtime.RemoveVolume(volume_);
+    LogFailure("sandbox.volume_left", removed);
+    if (!removed.ok()) co_return removed;
+  }
+  co_return co_await ForgetSelf();
+}
+
+}  // namespace sandkeep
