@@ -246,7 +246,7 @@ sk_as() { (sk_exec_as "$@"); }
 
 sk_as_agent() { sk_as "$SK_AGENT_USER" "$SK_AGENT_HOME" "XDG_RUNTIME_DIR=$SK_ENGINE_RUN" "$@"; }
 
-sk_podman() { sk_as_agent podman "$@"; }
+sk_podman() { sk_as_agent PODMAN_IGNORE_CGROUPSV1_WARNING=1 podman "$@"; }
 
 # Prints the names of the packages whose shared libraries the executables load.
 sk_library_packages() {

@@ -89,7 +89,10 @@ def pip_settings(has_authorities):
     found = {}
     for path in PIP_FILES:
         parser = configparser.ConfigParser(interpolation=None)
-        parser.read(path)
+        try:
+            parser.read(path)
+        except configparser.Error as error:
+            print(f"pip's settings are left out: {error}", file=sys.stderr)
         if parser.has_section("global"):
             found.update(parser.items("global"))
     for name in PIP_SETTINGS:
@@ -135,8 +138,9 @@ def write(suite, directory):
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    with (directory / "etc/pip.conf").open("a", encoding="utf-8") as pip_conf:
-        pip_conf.write(pip_settings(bool(authorities)))
+    pip_conf = directory / "etc/pip.conf"
+    before = pip_conf.read_text(encoding="utf-8") if pip_conf.exists() else "[global]\n"
+    pip_conf.write_text(before + pip_settings(bool(authorities)), encoding="utf-8")
 
 
 def main():
