@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,13 +48,27 @@ class FileProcess {
  public:
   virtual ~FileProcess() = default;
 
-  // `opener` gives the O_PATH descriptor of a volume's data whenever the process must be told of it
-  // (again).
   virtual Async<FileEntry> Stat(EngineName volume, RelPath path) = 0;
   virtual Async<OpenedFile> Open(EngineName volume, RelPath path) = 0;
+  // At most `limit` entries, by name; symlinks and other kinds are shown, not followed.
   virtual Async<std::vector<FileEntry>> List(EngineName volume, RelPath path, int limit) = 0;
   // The volume is gone.
   virtual void Drop(const EngineName& volume) = 0;
 };
+
+struct FileProcessOptions {
+  std::string program;  // sandkeep-files on this host.
+  std::string newuidmap = "/usr/bin/newuidmap";
+  std::string newgidmap = "/usr/bin/newgidmap";
+  std::string subuid_file = "/etc/subuid";
+  std::string subgid_file = "/etc/subgid";
+};
+
+// Gives the O_PATH descriptor of a volume's data, whenever the process must be told of it (again).
+using VolumeOpener = std::function<Async<UniqueFd>(EngineName volume)>;
+
+// Outlives its calls, and `opener` outlives it.
+std::unique_ptr<FileProcess> MakeFileProcess(const boost::asio::any_io_executor& executor,
+                                             FileProcessOptions options, VolumeOpener opener);
 
 }  // namespace sandkeep

@@ -71,12 +71,10 @@ absl::Status Final(const absl::Status& last) {
 }  // namespace
 
 bool IsNamespaceInit(std::string_view proc_status) {
-  constexpr std::string_view kField = "NSpid:";
   for (const std::string_view line : Split(proc_status, '\n')) {
-    if (line.substr(0, kField.size()) != kField) continue;
+    const auto fields = Split(line, '\t');
     // The pid in each namespace, ours first.
-    const auto pids = Split(line.substr(kField.size() + 1), '\t');
-    return pids.size() >= 2 && pids.back() == "1";
+    if (fields.front() == "NSpid:") return fields.size() >= 3 && fields.back() == "1";
   }
   return false;
 }

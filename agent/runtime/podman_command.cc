@@ -63,8 +63,10 @@ Arguments ResourceLimits(const PodmanOptions& options, const HostLimits& limits)
                        StrCat("--memory-swap=", options.memory_bytes)});
   }
   if (limits.cgroup.cpu) arguments.push_back(StrCat("--cpus=", options.cpus));
-  // podman sets 2,048 by itself where nothing is said.
-  arguments.push_back(StrCat("--pids-limit=", limits.cgroup.pids ? options.processes : 0));
+  // Where nothing is said podman sets 2,048, which without the controller would fail.
+  if (limits.cgroup.v2) {
+    arguments.push_back(StrCat("--pids-limit=", limits.cgroup.pids ? options.processes : 0));
+  }
   return arguments;
 }
 

@@ -1,0 +1,109 @@
+#include "agent/file_process/beneath.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "common/limits.h"
+
+namespace sandkeep {
+namespace {
+
+// The kernel gives EAGAIN when something was renamed during the walk; a file swapped between two
+// opens is the same to us.
+constexpr int kTries = 3;
+
+Located Open(int folder, const std::string& path, int flags) {
+  Located located;
+  if (path.size() > kMaxPathBytes) return {.error = ENAMETOOLONG, .fd = {}};
+  if (path.find('\0') != std::string::npos) return {.error = EINVAL, .fd = {}};
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+  const char* name = path.empty() ? "." : path.c_str();
+  for (int tries = 0; tries < kTries; ++tries) {
+    located.fd.Reset(static_cast<int>(::syscall(SYS_openat2, folder, name, &how, sizeof how)));
+    located.error = located.fd ? 0 : errno;
+    if (located.error != EAGAIN && located.error != EINTR) break;
+  }
+  if (located.error == 0 && ::fstat(located.fd.get(), &located.info) != 0) located.error = errno;
+  return located;
+}
+
+Located OpenToRead(int folder, const std::string& path) {
+  // O_NONBLOCK and O_NOCTTY: should it have become a FIFO or a terminal meanwhile.
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+  Located located = Open(folder, path, kFlags | O_NOATIME);
+  // The kernel grants O_NOATIME to the file's owner only.
+  if (located.error == EPERM) located = Open(folder, path, kFlags);
+  return located;
+}
+
+bool SameFile(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino &&
+         (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT);
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+}  // namespace
+
+Located LocateBeneath(int folder, const std::string& path) {
+  Located located = Open(folder, path, O_PATH);
+  if (located.error != 0) return located;
+  if (S_ISLNK(located.info.st_mode)) {
+    located.error = ELOOP;
+  } else if (!S_ISREG(located.info.st_mode) && !S_ISDIR(located.info.st_mode)) {
+    located.error = EMEDIUMTYPE;
+  }
+  return located;
+}
+
+Located OpenBeneath(int folder, const std::string& path) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    Located seen = LocateBeneath(folder, path);
+    if (seen.error == 0 && S_ISDIR(seen.info.st_mode)) seen.error = EISDIR;
+    if (seen.error != 0) return seen;
+    Located opened = OpenToRead(folder, path);
+    // Of another name's file by now, or none: look again, and report what is there then.
+    if (opened.error == 0 && SameFile(seen.info, opened.info)) return opened;
+    if (opened.error == EMFILE || opened.error == ENFILE || opened.error == ENOMEM) return opened;
+    if (opened.error == EACCES || opened.error == EPERM) return opened;
+  }
+  return {.error = ESTALE, .fd = {}};
+}
+
+int ListBeneath(int folder, const std::string& path, int limit,
+                const std::function<void(const std::string& name, const struct stat&)>& visit,
+                bool& truncated) {
+  Located located = Open(folder, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+  if (located.error != 0) return located.error;
+  const std::unique_ptr<DIR, CloseFolder> entries(::fdopendir(located.fd.get()));
+  if (entries == nullptr) return errno;
+  const int fd = located.fd.Release();
+  truncated = false;
+  for (int count = 0;;) {
+    const dirent* entry = ::readdir(entries.get());
+    if (entry == nullptr) return 0;
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (count == limit) {
+      truncated = true;
+      return 0;
+    }
+    struct stat info{};
+    // Gone since: nothing to show.
+    if (::fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    visit(name, info);
+    ++count;
+  }
+}
+
+}  // namespace sandkeep

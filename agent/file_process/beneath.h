@@ -1,0 +1,37 @@
+// Opens what lies beneath a folder, and nothing else: no `..` out of it, no symlink anywhere, no
+// other mount, no magic link of /proc. The kernel does the walk (openat2), so there is no moment
+// between a check and its use. Only sandkeep-files uses this. One thread.
+//
+// Errors are errno values, as the protocol carries them: ELOOP a symlink in the way, EXDEV leaves
+// the folder, EMEDIUMTYPE neither a regular file nor a folder, ESTALE it keeps changing.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <functional>
+#include <string>
+
+#include "common/unique_fd.h"
+
+namespace sandkeep {
+
+struct Located {
+  int error = 0;
+  UniqueFd fd;
+  struct stat info{};
+};
+
+// O_PATH: nothing is opened for real, so a FIFO or a device can't do anything. `path` empty: the
+// folder itself.
+Located LocateBeneath(int folder, const std::string& path);
+
+// A regular file, to read. EISDIR: a folder.
+Located OpenBeneath(int folder, const std::string& path);
+
+// Calls `visit` for at most `limit` entries, in the folder's own order. `truncated`: there are
+// more.
+int ListBeneath(int folder, const std::string& path, int limit,
+                const std::function<void(const std::string& name, const struct stat&)>& visit,
+                bool& truncated);
+
+}  // namespace sandkeep

@@ -1,0 +1,196 @@
+#include "agent/file_process/file_server.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "agent/file_process/beneath.h"
+#include "common/limits.h"
+#include "common/status_macros.h"
+
+namespace sandkeep {
+namespace {
+
+using files::v1::Entry;
+using files::v1::Reply;
+using files::v1::Request;
+
+// A reply of a long list is sent when it has grown to this; one more entry still fits.
+constexpr std::size_t kFullReply = kMaxInitFrameBytes - 1_KiB;
+
+void WaitFor(int fd, short events) {
+  pollfd ready{fd, events, 0};
+  ::poll(&ready, 1, -1);
+}
+
+std::int64_t Nanoseconds(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+void Fill(Entry& entry, const struct stat& info) {
+  entry.set_mode(info.st_mode);
+  entry.set_size(info.st_size);
+  entry.set_modified_ns(Nanoseconds(info.st_mtim));
+  entry.set_changed_ns(Nanoseconds(info.st_ctim));
+  entry.set_device(info.st_dev);
+  entry.set_inode(info.st_ino);
+}
+
+}  // namespace
+
+absl::StatusOr<Frame> FileServer::Receive() {
+  for (;;) {
+    auto frame = agent_.Receive();
+    if (!absl::IsResourceExhausted(frame.status())) return frame;
+    WaitFor(agent_.fd(), POLLIN);
+  }
+}
+
+absl::Status FileServer::Send(const Reply& reply, int descriptor) {
+  const std::string bytes = reply.SerializeAsString();
+  const auto descriptors =
+      descriptor < 0 ? absl::Span<const int>() : absl::MakeConstSpan(&descriptor, 1);
+  for (;;) {
+    absl::Status sent = agent_.Send(bytes, descriptors);
+    if (!absl::IsResourceExhausted(sent)) return sent;
+    WaitFor(agent_.fd(), POLLOUT);
+  }
+}
+
+absl::Status FileServer::Answer(std::uint64_t id, int error) {
+  Reply reply;
+  reply.set_id(id);
+  reply.set_error(error);
+  return Send(reply);
+}
+
+absl::Status FileServer::Pong(std::uint64_t id) {
+  Reply reply;
+  reply.set_id(id);
+  reply.mutable_pong();
+  return Send(reply);
+}
+
+absl::Status FileServer::AwaitMaps() {
+  RETURN_IF_ERROR(Pong(0));
+  ASSIGN_OR_RETURN(const Frame frame, Receive());
+  Request request;
+  if (!request.ParseFromString(frame.bytes) || !request.has_ping()) {
+    return absl::InvalidArgumentError("the agent's first request must be a ping");
+  }
+  ping_ = request.id();
+  return absl::OkStatus();
+}
+
+absl::Status FileServer::Serve() {
+  RETURN_IF_ERROR(Pong(ping_));
+  for (;;) {
+    auto frame = Receive();
+    if (absl::IsUnavailable(frame.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(frame.status());
+    RETURN_IF_ERROR(Handle(*std::move(frame)));
+  }
+}
+
+absl::Status FileServer::Handle(Frame frame) {
+  Request request;
+  if (!request.ParseFromString(frame.bytes)) {
+    return absl::InvalidArgumentError("a request that doesn't parse");
+  }
+  const std::uint64_t id = request.id();
+  switch (request.call_case()) {
+    case Request::kAddVolume:
+      return Answer(id, AddVolume(request.add_volume(), frame));
+    case Request::kDropVolume:
+      volumes_.erase(request.drop_volume().volume());
+      return Answer(id, 0);
+    case Request::kStat:
+      return Stat(id, request.stat());
+    case Request::kOpen:
+      return Open(id, request.open());
+    case Request::kList:
+      return List(id, request.list());
+    case Request::kPing:
+      return Pong(id);
+    case Request::kCreate:
+    case Request::kCommit:
+    case Request::kDelete:
+    case Request::kMeasure:
+    case Request::CALL_NOT_SET:
+      break;
+  }
+  return Answer(id, ENOSYS);
+}
+
+int FileServer::AddVolume(const files::v1::AddVolume& request, Frame& frame) {
+  if (frame.descriptors.size() != 1) return EBADF;
+  UniqueFd& folder = frame.descriptors.front();
+  struct stat info{};
+  if (::fstat(folder.get(), &info) != 0) return errno;
+  if (!S_ISDIR(info.st_mode)) return ENOTDIR;
+  const bool known = volumes_.contains(request.volume());
+  // The agent keeps to half of it, but for those that it adds and drops at this moment.
+  if (!known && volumes_.size() >= kMaxFileProcessVolumes) return ENFILE;
+  volumes_[request.volume()] = std::move(folder);
+  return 0;
+}
+
+int FileServer::Volume(std::uint64_t handle) const {
+  const auto volume = volumes_.find(handle);
+  return volume != volumes_.end() ? volume->second.get() : -1;
+}
+
+absl::Status FileServer::Stat(std::uint64_t id, const files::v1::Stat& request) {
+  const int volume = Volume(request.volume());
+  if (volume < 0) return Answer(id, EBADF);
+  const Located located = LocateBeneath(volume, request.path());
+  if (located.error != 0) return Answer(id, located.error);
+  Reply reply;
+  reply.set_id(id);
+  Fill(*reply.mutable_entry(), located.info);
+  return Send(reply);
+}
+
+absl::Status FileServer::Open(std::uint64_t id, const files::v1::Open& request) {
+  const int volume = Volume(request.volume());
+  if (volume < 0) return Answer(id, EBADF);
+  const Located opened = OpenBeneath(volume, request.path());
+  if (opened.error != 0) return Answer(id, opened.error);
+  Reply reply;
+  reply.set_id(id);
+  Fill(*reply.mutable_entry(), opened.info);
+  return Send(reply, opened.fd.get());
+}
+
+absl::Status FileServer::List(std::uint64_t id, const files::v1::List& request) {
+  const int volume = Volume(request.volume());
+  if (volume < 0) return Answer(id, EBADF);
+  const int limit = static_cast<int>(std::min<std::uint32_t>(request.limit(), kMaxListEntries));
+  Reply reply;
+  reply.set_id(id);
+  absl::Status sent;
+  std::size_t size = 0;
+  const auto visit = [&](const std::string& name, const struct stat& info) {
+    if (!sent.ok()) return;
+    Entry& entry = *reply.mutable_entries()->add_entries();
+    entry.set_path(name);
+    Fill(entry, info);
+    size += entry.ByteSizeLong() + 4;
+    if (size < kFullReply) return;
+    reply.mutable_entries()->set_more(true);
+    sent = Send(reply);
+    reply.mutable_entries()->Clear();
+    size = 0;
+  };
+  bool truncated = false;
+  const int error = ListBeneath(volume, request.path(), limit, visit, truncated);
+  RETURN_IF_ERROR(sent);
+  if (error != 0) return Answer(id, error);
+  reply.mutable_entries()->set_truncated(truncated);
+  return Send(reply);
+}
+
+}  // namespace sandkeep

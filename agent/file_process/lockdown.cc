@@ -1,0 +1,105 @@
+#include "agent/file_process/lockdown.h"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace sandkeep {
+namespace {
+
+int ErrnoUnless(bool succeeded) { return succeeded ? 0 : errno; }
+
+int BecomeRootInside() {
+  if (::setgroups(0, nullptr) != 0) return errno;
+  if (::setresgid(0, 0, 0) != 0) return errno;
+  return ErrnoUnless(::setresuid(0, 0, 0) == 0);
+}
+
+int KeepOnlyReading() {
+  // The bounding set first: it takes CAP_SETPCAP to shrink it. The kernel ends the list.
+  for (unsigned long capability = 0;; ++capability) {
+    if (capability == CAP_DAC_READ_SEARCH) continue;
+    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
+      if (errno == EINVAL) break;
+      return errno;
+    }
+  }
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return errno;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  data[0].effective = data[0].permitted = 1U << CAP_DAC_READ_SEARCH;
+  return ErrnoUnless(::syscall(SYS_capset, &header, data) == 0);
+}
+
+int ForbidAll() {
+  const rlimit none{0, 0};
+  if (::setrlimit(RLIMIT_CORE, &none) != 0) return errno;
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
+  return ErrnoUnless(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr int kAllowed[] = {
+    // Requests and replies.
+    SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
+    // Files below volumes. There is no open, no write to a file, no exec, no socket.
+    SCMP_SYS(openat2), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(getdents64),
+    SCMP_SYS(fcntl), SCMP_SYS(close), SCMP_SYS(lseek),
+    // Memory and the C library.
+    SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex),
+    SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigprocmask), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(exit),
+    SCMP_SYS(exit_group)};
+
+struct ReleaseFilter {
+  void operator()(void* filter) const { ::seccomp_release(filter); }
+};
+
+// libseccomp returns negated errno values.
+int AddRules(scmp_filter_ctx filter) {
+  for (const int call : kAllowed) {
+    if (const int rc = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0); rc != 0) return -rc;
+  }
+  // A log line, and memory that can't be run.
+  int rc = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
+                              SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO));
+  if (rc == 0) {
+    rc = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+                            SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+  }
+  return -rc;
+}
+#endif
+
+}  // namespace
+
+int EnterUserNamespace() { return ErrnoUnless(::unshare(CLONE_NEWUSER) == 0); }
+
+int DropPrivileges() {
+  if (const int error = BecomeRootInside(); error != 0) return error;
+  if (const int error = KeepOnlyReading(); error != 0) return error;
+  return ForbidAll();
+}
+
+int LimitSystemCalls() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  // The sanitizers' own calls are many and change with the compiler.
+  return 0;
+#else
+  const std::unique_ptr<void, ReleaseFilter> filter(::seccomp_init(SCMP_ACT_KILL_PROCESS));
+  if (filter == nullptr) return ENOMEM;
+  if (const int error = AddRules(filter.get()); error != 0) return error;
+  return -::seccomp_load(filter.get());
+#endif
+}
+
+}  // namespace sandkeep
