@@ -88,7 +88,9 @@ void Connection::Cut() {
 asio::awaitable<void> Connection::Run() {
   SetDeadline(timing_.header);
   ArmWatchdog();
-  while (co_await ServeOne()) {
+  for (;;) {
+    const bool more = co_await ServeOne();
+    if (!more) break;
     input_.Shrink();
     SetDeadline(timing_.idle);
   }
@@ -98,7 +100,8 @@ asio::awaitable<void> Connection::Run() {
 asio::awaitable<bool> Connection::ServeOne() {
   parser_.Reset();
   in_request_ = false;
-  if (!co_await ReadHead()) co_return false;
+  const bool has_head = co_await ReadHead();
+  if (!has_head) co_return false;
   in_request_ = true;
   answer_ = Answer::kNone;
   patience_.reset();
@@ -118,7 +121,8 @@ asio::awaitable<bool> Connection::ServeOne() {
     co_await Send(*std::move(admission.answer));
     co_return open_ && !closing();
   }
-  if (!co_await ReadBody()) co_return false;
+  const bool has_body = co_await ReadBody();
+  if (!has_body) co_return false;
   request_keeps_alive_ = request().keep_alive;
   ClearDeadline();
   co_await admission.handler->Handle(*this);
@@ -157,17 +161,20 @@ asio::awaitable<bool> Connection::ReadHead() {
       begun = true;
       SetDeadline(timing_.header);
     }
-    if (!co_await ReadMore()) co_return false;
+    const bool more = co_await ReadMore();
+    if (!more) co_return false;
   }
 }
 
 asio::awaitable<bool> Connection::ReadBody() {
   if (parser_.stage() == RequestParser::Stage::kBody) {
     SetDeadline(timing_.body);
-    if (!co_await SendContinue()) co_return false;
+    const bool continued = co_await SendContinue();
+    if (!continued) co_return false;
   }
   while (parser_.stage() == RequestParser::Stage::kBody) {
-    if (!co_await ReadMore()) co_return false;
+    const bool more = co_await ReadMore();
+    if (!more) co_return false;
     ParseWhatIsThere();
   }
   if (parser_.stage() == RequestParser::Stage::kDone) co_return true;
@@ -216,7 +223,8 @@ asio::awaitable<void> Connection::Send(Response response) {
   const std::string head = ResponseHead(response, request().origin, framing_);
   Buffers buffers = {asio::buffer(head)};
   if (!bodiless && request().method != "HEAD") buffers[1] = asio::buffer(response.body);
-  if (co_await WriteAll(buffers)) answer_ = Answer::kWhole;
+  const bool written = co_await WriteAll(buffers);
+  if (written) answer_ = Answer::kWhole;
 }
 
 Framing Connection::FramingFor(std::optional<std::int64_t> length) {
@@ -258,7 +266,8 @@ asio::awaitable<bool> Connection::Write(std::string_view part) {
 asio::awaitable<void> Connection::End() {
   if (framing_.kind == Framing::Kind::kChunked) {
     const Buffers buffers = {asio::buffer(std::string_view("0\r\n\r\n"))};
-    if (!co_await WriteAll(buffers)) co_return;
+    const bool written = co_await WriteAll(buffers);
+    if (!written) co_return;
   }
   if (open_) answer_ = Answer::kWhole;
 }

@@ -81,8 +81,8 @@ void AppendFraming(std::string* head, const Framing& framing) {
 
 Response ErrorResponse(int status, std::string_view error, std::string_view description) {
   boost::json::object body;
-  body["error"] = {error.data(), error.size()};
-  body["error_description"] = {description.data(), description.size()};
+  body["error"] = boost::json::string_view(error.data(), error.size());
+  body["error_description"] = boost::json::string_view(description.data(), description.size());
   return TextResponse(status, "application/json", boost::json::serialize(body));
 }
 
