@@ -20,6 +20,7 @@ GATEWAY_STATE=$STATE/gateway
 KEYS=$STATE/keys
 LOGS=$STATE/log
 SOCKET=$RUN/agent/agent.sock
+NO_ENV_FILE=--env_file=/dev/null # else an installation's settings would be the demo's
 
 START_SECONDS=30 # for a process to answer
 STOP_SECONDS=10  # for a process to end before it is killed
@@ -119,7 +120,8 @@ run_agent() {
   exec >>"$LOGS/agent.log" 2>&1
   sk_exec_as "$SK_AGENT_USER" "$SK_AGENT_HOME" XDG_RUNTIME_DIR="$SK_ENGINE_RUN" \
     SANDBOX_NETWORK=full INIT_PATH="$BIN/sandkeep-init" FILES_PATH="$BIN/sandkeep-files" \
-    "${settings[@]}" STATE_DIR="$AGENT_STATE" AGENT_SOCKET="$SOCKET" "$BIN/sandkeep-agent"
+    "${settings[@]}" STATE_DIR="$AGENT_STATE" AGENT_SOCKET="$SOCKET" \
+    "$BIN/sandkeep-agent" "$NO_ENV_FILE"
 }
 
 # gateway [ARGUMENT…]: becomes sandkeep-gateway with the demo's settings.
@@ -128,7 +130,7 @@ gateway() {
   mapfile -d '' settings < <(settings_from_environment gateway)
   sk_exec_as "$SK_GATEWAY_USER" "$SK_GATEWAY_HOME" "${settings[@]}" \
     STATE_DIR="$GATEWAY_STATE" AGENT_SOCKET="$SOCKET" SANDBOX_PORT="$PORT" \
-    "$BIN/sandkeep-gateway" "$@"
+    "$BIN/sandkeep-gateway" "$NO_ENV_FILE" "$@"
 }
 
 run_gateway() {
