@@ -1,10 +1,13 @@
-"""g++ 12 destroys a capturing closure twice when it is a temporary inside a co_await expression: name it first."""
+"""What g++ 12 compiles wrongly in coroutines: a capturing closure that is a temporary inside a co_await expression (it is destroyed
+twice), and a co_await inside a condition (its first resumption traps). Name the value first."""
 
 import pathlib
 import re
 import sys
 
 CAPTURE = re.compile(r"\[\s*[^\]\s][^\]]*\]\s*(\([^)]*\))?\s*(mutable\s*)?(noexcept\s*)?(->\s*[\w:<>]+\s*)?\{")
+
+CONDITION = re.compile(r"\b(if|while|switch)\s*\([^;{}]*?\bco_await\b")
 
 
 def statements(text):
@@ -27,6 +30,9 @@ found = []
 for folder in ("common", "agent", "gateway", "tests"):
     for path in sorted((root / folder).rglob("*")):
         if path.suffix in (".h", ".cc"):
+            text = re.sub(r"//[^\n]*", "", path.read_text())
+            found += [f"{path.relative_to(root)}:{text.count(chr(10), 0, hit.start()) + 1}: co_await inside a condition"
+                      for hit in CONDITION.finditer(text)]
             found += [f"{path.relative_to(root)}:{line}: a capturing lambda inside a co_await expression"
                       for line, statement in statements(path.read_text()) if CAPTURE.search(statement)]
 print("\n".join(found))
