@@ -113,6 +113,8 @@ inline constexpr std::size_t kMaxEtagBytes = 64;
 // Calls of one uid that the agent works on at once, whatever their connections: room for 16 times
 // the watchers of a busy gateway.
 inline constexpr int kMaxCallsPerUid = 4096;
+// A peer that connects and says nothing is closed after this; a starved one still gets in.
+inline constexpr std::chrono::milliseconds kRpcHandshakeDeadline{5000};
 // What gRPC may hold for all connections together: a handful of the largest requests.
 inline constexpr std::size_t kRpcMemoryBytes = 256_MiB;
 // Reading files may wait for the disk; nothing else of the agent's does so on these.

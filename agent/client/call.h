@@ -38,9 +38,11 @@ class UnaryCall : public InFlight::Call,
       done_->Deliver(grpc::Status::CANCELLED);
       return;
     }
-    auto finished = [self = this->shared_from_this(), in_flight](grpc::Status status) {
+    auto finished = [self = this->shared_from_this(), in_flight](grpc::Status status) mutable {
       self->done_->Deliver(std::move(status));
       in_flight->Remove(self.get());
+      self.reset();
+      in_flight->Done();
     };
     (stub->*method)(&context_, &request_, &response_, std::move(finished));
   }
@@ -134,8 +136,10 @@ class StreamCall : public InFlight::Call,
   void OnDone(const grpc::Status& status) override {
     items_->Deliver(Item{.message = {}, .end = status});
     const auto in_flight = std::move(in_flight_);
-    const auto self = std::move(self_);
+    auto self = std::move(self_);
     in_flight->Remove(this);
+    self.reset();
+    in_flight->Done();
   }
 
   // After it no read may be started: gRPC may be done with us at any moment.

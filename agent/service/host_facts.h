@@ -12,24 +12,24 @@ namespace sandkeep {
 
 struct HostFacts {
   InstanceId instance;
-  absl::Time started;
-  std::string version;
-  std::string profile;  // conversation | persistent
-  std::string network;  // internet | full | none
+  absl::Time started = {};
+  std::string version = {};
+  std::string profile = {};  // conversation | persistent
+  std::string network = {};  // internet | full | none
 
-  absl::Duration max_timeout;
-  absl::Duration background;  // Infinite: no limit.
-  absl::Duration idle;
-  absl::Duration stop_after;
-  absl::Duration keep;  // Infinite: for ever.
+  absl::Duration max_timeout = {};
+  absl::Duration background = {};  // Infinite: no limit.
+  absl::Duration idle = {};
+  absl::Duration stop_after = {};
+  absl::Duration keep = {};  // Infinite: for ever.
   std::int64_t memory_bytes = 0;
   std::int64_t cpus_milli = 0;
   std::int64_t pids = 0;
   std::int64_t shm_bytes = 0;
   std::int64_t job_spool_bytes = 0;
-  absl::Duration job_keep;
-  absl::Duration volume_ttl;
-  absl::Duration file_ttl;  // Infinite: files are kept.
+  absl::Duration job_keep = {};
+  absl::Duration volume_ttl = {};
+  absl::Duration file_ttl = {};  // Infinite: files are kept.
 
   int max_running = 0;
   std::int64_t disk_floor_bytes = 0;

@@ -37,7 +37,7 @@ class PeerServer {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kRpcWindowBytes);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                               static_cast<int>(kConnectDeadline.count()));
+                               static_cast<int>(kRpcHandshakeDeadline.count()));
     std::unique_ptr<PeerServer> peer(new PeerServer(std::move(service)));
     peer->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
