@@ -1,0 +1,136 @@
+// What real clients do that the protocol doesn't say, each test named after it.
+#include <set>
+
+#include "common/limits.h"
+#include "tests/unit/gateway/mcp/endpoint_test_base.h"
+
+namespace sandkeep::mcp {
+namespace {
+
+using testing::HasSubstr;
+
+class ClientQuirks : public EndpointTestBase {
+ protected:
+  ClientQuirks() {
+    agent_.list_sandboxes.AnswerAlways([](const auto&) { return v1::ListSandboxesResponse(); });
+  }
+};
+
+constexpr std::string_view kRun = R"("sandbox":"amber-otter-417","command":"true")";
+
+TEST_F(ClientQuirks, SessionIdsAreIgnoredWhetherStaleForeignOrForged) {
+  for (const std::string_view method : {"initialize", "tools/list", "ping"}) {
+    Request request = Legacy(method);
+    request.session_id = "long-gone";
+    const Reply reply = Ask(std::move(request));
+    EXPECT_EQ(reply.disposition, Disposition::kOk);
+    EXPECT_EQ(ErrorCode(reply), 0);
+    EXPECT_FALSE(reply.session_id.has_value());
+  }
+}
+
+TEST_F(ClientQuirks, CallsComeWithoutAnInitialize) {
+  agent_.start_job.Answer({Started(), Exited(0)});
+  EXPECT_FALSE(IsToolError(Ask(LegacyCall("run_command", kRun))));
+}
+
+TEST_F(ClientQuirks, ClaudeAiNamesItsNewestVersionInTheHeaderAfterAgreeingOnAnOlderOne) {
+  for (const std::string_view version : {"2026-07-28", "2027-03-01"}) {
+    for (Request request : {Legacy("tools/list"), Legacy("ping")}) {
+      request.protocol_version = std::string(version);
+      const Reply reply = Ask(std::move(request));
+      EXPECT_EQ(reply.disposition, Disposition::kOk);
+      EXPECT_EQ(ErrorCode(reply), 0);
+      EXPECT_FALSE(ResultOf(reply).contains("resultType"));
+    }
+    Request initialized = Body(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+    initialized.protocol_version = std::string(version);
+    EXPECT_EQ(Ask(std::move(initialized)).disposition, Disposition::kAccepted);
+  }
+}
+
+TEST_F(ClientQuirks, InitializeIsNeverRefusedByItsHeader) {
+  for (const std::string_view version : {"2026-07-28", "2024-11-05", "banana", ""}) {
+    Request request = Legacy("initialize", R"("protocolVersion":"2025-06-18")");
+    request.protocol_version = std::string(version);
+    request.method = "initialize";
+    EXPECT_EQ(ResultOf(Ask(std::move(request))).at("protocolVersion").as_string(), "2025-06-18");
+  }
+}
+
+TEST_F(ClientQuirks, AnEraProbeIsAlwaysAnsweredWithItsId) {
+  for (Request request :
+       {Modern("server/discover", "", "\"probe\""), Legacy("server/discover", "", "\"probe\"")}) {
+    for (const bool header : {true, false}) {
+      if (!header) request.protocol_version.reset();
+      const Reply reply = Ask(request);
+      EXPECT_FALSE(reply.body.empty());
+      EXPECT_EQ(Parsed(reply).at("id").as_string(), "probe");
+    }
+  }
+}
+
+TEST_F(ClientQuirks, ErrorsNeverHaveANullForAnId) {
+  for (const std::string_view body :
+       {"{", "[]", "{}", R"({"jsonrpc":"2.0","id":null,"method":"x"})"}) {
+    EXPECT_FALSE(Parsed(Ask(Body(std::string(body)))).contains("id")) << body;
+  }
+}
+
+TEST_F(ClientQuirks, N8nAddsArgumentsOfItsOwn) {
+  agent_.start_job.Answer({Started(), Exited(0)});
+  EXPECT_FALSE(IsToolError(Ask(LegacyCall(
+      "run_command",
+      StrCat(kRun, R"(,"toolCallId":"call_1","sessionId":"s","chatInput":"x","action":"y")")))));
+}
+
+TEST_F(ClientQuirks, ModelsExplainTheirCommandsInAnArgument) {
+  agent_.start_job.Answer({Started(), Exited(0)});
+  EXPECT_FALSE(
+      IsToolError(Ask(LegacyCall("run_command", StrCat(kRun, R"(,"description":"runs it")")))));
+}
+
+TEST_F(ClientQuirks, OptionalArgumentsComeAsNull) {
+  agent_.start_job.Answer({Started(), Exited(0)});
+  EXPECT_FALSE(IsToolError(
+      Ask(LegacyCall("run_command", StrCat(kRun, R"(,"timeout_seconds":null,"cwd":null)")))));
+}
+
+TEST_F(ClientQuirks, ResultsHaveNoStructuredContentSinceSomeClientsShowOnlyThat) {
+  agent_.start_job.Answer({Started(), Exited(0)});
+  EXPECT_THAT(Ask(ModernCall("run_command", kRun)).body,
+              testing::Not(HasSubstr("structuredContent")));
+}
+
+TEST_F(ClientQuirks, LinksAreRepeatedInTheTextSinceBlocksOfLinksAreIgnored) {
+  v1::FileInfo info;
+  info.set_type(v1::FileInfo::REGULAR);
+  agent_.stat_file.AnswerAlways([info](const auto&) { return info; });
+  const std::string_view arguments = R"("sandbox":"amber-otter-417","path":"a.txt")";
+  EXPECT_THAT(TextOf(Ask(ModernCall("present_file", arguments))),
+              HasSubstr("](https://box.example/dl/"));
+  Request oldest = LegacyCall("present_file", arguments);
+  oldest.protocol_version.reset();
+  // 2025-03-26 has no such block: a client of then would refuse the whole result.
+  EXPECT_THAT(Ask(oldest).body, testing::Not(HasSubstr("resource_link")));
+}
+
+TEST_F(ClientQuirks, ALargeResultIsAnnouncedSoThatNoClientCutsIt) {
+  const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
+  EXPECT_GT(tools[0].at("_meta").at("anthropic/maxResultSizeChars").to_number<std::int64_t>(),
+            49152);
+}
+
+TEST_F(ClientQuirks, AnEmptyCursorIsTheFirstPage) {
+  for (const std::string_view cursor : {"null", "\"\""}) {
+    EXPECT_EQ(ErrorCode(Ask(Legacy("tools/list", StrCat(R"("cursor":)", cursor)))), 0);
+  }
+}
+
+TEST_F(ClientQuirks, IdsStartAtZeroInEveryClient) {
+  const Reply reply = Ask(Legacy("ping", "", "0"));
+  EXPECT_EQ(reply.body, R"({"jsonrpc":"2.0","id":0,"result":{}})");
+}
+
+}  // namespace
+}  // namespace sandkeep::mcp

@@ -1,0 +1,132 @@
+// What clients are told before they call anything.
+#include <regex>
+#include <set>
+
+#include "gateway/mcp/catalog.h"
+#include "tests/unit/gateway/mcp/endpoint_test_base.h"
+
+namespace sandkeep::mcp {
+namespace {
+
+class Handshake : public EndpointTestBase {};
+
+TEST_F(Handshake, InitializeAgreesOnTheClientsVersionOrTheNewestOlderOne) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"2025-11-25", "2025-11-25"}, {"2025-06-18", "2025-06-18"}, {"2025-03-26", "2025-03-26"},
+      {"2024-11-05", "2025-11-25"}, {"2026-07-28", "2025-11-25"}, {"banana", "2025-11-25"}};
+  for (const auto& [asked, agreed] : cases) {
+    const json::object result = ResultOf(Ask(
+        Legacy("initialize", StrCat(R"("protocolVersion":")", asked, R"(","capabilities":{})"))));
+    EXPECT_EQ(std::string_view(result.at("protocolVersion").as_string()), agreed) << asked;
+    EXPECT_EQ(json::serialize(result.at("capabilities")), R"({"tools":{}})");
+    EXPECT_EQ(result.at("serverInfo").at("name").as_string(), "sandkeep");
+    EXPECT_TRUE(result.contains("instructions"));
+    EXPECT_FALSE(result.contains("resultType"));
+  }
+  EXPECT_EQ(ResultOf(Ask(Legacy("initialize"))).at("protocolVersion").as_string(), "2025-11-25");
+}
+
+TEST_F(Handshake, NoSessionIsIssued) {
+  EXPECT_FALSE(Ask(Legacy("initialize")).session_id.has_value());
+}
+
+TEST_F(Handshake, DiscoverySaysWhatIsServed) {
+  const json::object result = ResultOf(Ask(Modern("server/discover")));
+  EXPECT_EQ(json::serialize(result.at("supportedVersions")), R"(["2026-07-28"])");
+  EXPECT_EQ(json::serialize(result.at("capabilities")), R"({"tools":{}})");
+  EXPECT_EQ(result.at("resultType").as_string(), "complete");
+  EXPECT_GE(result.at("ttlMs").as_int64(), 0);
+  EXPECT_EQ(result.at("cacheScope").as_string(), "private");
+  const json::object info = result.at("_meta").at("io.modelcontextprotocol/serverInfo").as_object();
+  EXPECT_EQ(info.at("name").as_string(), "sandkeep");
+  EXPECT_EQ(info.at("version").as_string(), SANDKEEP_VERSION);
+}
+
+TEST_F(Handshake, EveryToolIsListedSoThatNoClientDropsIt) {
+  for (const Request& request : {Legacy("tools/list"), Modern("tools/list")}) {
+    const json::array tools = ResultOf(Ask(request)).at("tools").as_array();
+    std::vector<std::string> names;
+    for (const json::value& tool : tools) {
+      names.emplace_back(tool.at("name").as_string());
+      EXPECT_TRUE(std::regex_match(names.back(), std::regex("[a-z0-9_]{1,40}")));
+      EXPECT_FALSE(tool.at("title").as_string().empty());
+      EXPECT_FALSE(tool.at("description").as_string().empty());
+      EXPECT_FALSE(tool.as_object().contains("outputSchema"));
+      const json::object schema = tool.at("inputSchema").as_object();
+      EXPECT_EQ(schema.at("type").as_string(), "object");
+      EXPECT_TRUE(schema.at("properties").is_object());
+      EXPECT_FALSE(schema.at("additionalProperties").as_bool());
+      for (const char* composed : {"anyOf", "oneOf", "allOf", "$ref"}) {
+        EXPECT_FALSE(schema.contains(composed));
+      }
+      for (const char* hint :
+           {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}) {
+        EXPECT_TRUE(tool.at("annotations").at(hint).is_bool()) << hint;
+      }
+    }
+    EXPECT_THAT(names, testing::ElementsAre("run_command", "present_file", "sandbox_info"));
+  }
+}
+
+TEST_F(Handshake, ModernListsAreCacheableAndOlderOnesArePlain) {
+  const json::object modern = ResultOf(Ask(Modern("tools/list")));
+  EXPECT_EQ(modern.at("resultType").as_string(), "complete");
+  EXPECT_EQ(modern.at("cacheScope").as_string(), "private");
+  EXPECT_TRUE(modern.at("ttlMs").is_int64());
+  EXPECT_TRUE(modern.at("_meta").is_object());
+  const json::object legacy = ResultOf(Ask(Legacy("tools/list")));
+  EXPECT_EQ(legacy.size(), 1u);
+}
+
+TEST_F(Handshake, DescriptionsNameTheHostsLimitsOnceTheyAreKnown) {
+  agent_.get_info.AnswerAlways(nullptr);
+  agent_.get_info.Fail(absl::UnavailableError("down"));
+  EXPECT_THAT(Ask(Legacy("tools/list")).body, testing::HasSubstr("as long as the server allows"));
+  clock_.Advance(absl::Seconds(10));
+  agent_.get_info.Answer(HostFacts());
+  const std::string known = Ask(Legacy("tools/list")).body;
+  EXPECT_THAT(known, testing::HasSubstr("At most 900"));
+  EXPECT_THAT(known, testing::HasSubstr("no private network"));
+  EXPECT_EQ(Ask(Legacy("tools/list")).body, known);
+}
+
+TEST_F(Handshake, ListingCostsNoCallOfTheAgent) {
+  for (int i = 0; i < 100; ++i) Ask(Modern("tools/list"));
+  EXPECT_EQ(agent_.get_info.requests().size(), 1u);
+  clock_.Advance(absl::Seconds(61));
+  Ask(Modern("tools/list"));
+  EXPECT_EQ(agent_.get_info.requests().size(), 2u);
+}
+
+TEST_F(Handshake, AnAgentThatDoesNotAnswerDoesNotHoldUpEveryListing) {
+  agent_.get_info.AnswerAlways(nullptr);
+  agent_.get_info.Hang();
+  const auto first = Start(Modern("tools/list"));
+  EXPECT_FALSE(first->done());
+  EXPECT_EQ(Ask(Modern("tools/list", "", "2")).disposition, Disposition::kOk);
+  first->Close();
+  Pump();
+  EXPECT_TRUE(first->done());
+}
+
+// A label that stands anywhere is the label that every model takes.
+TEST_F(Handshake, NoTextHasALabelThatAModelCouldCopy) {
+  agent_.list_sandboxes.AnswerAlways([](const auto&) { return v1::ListSandboxesResponse(); });
+  std::string all = Ask(Legacy("initialize")).body + Ask(Modern("server/discover")).body +
+                    Ask(Modern("tools/list")).body + Ask(Legacy("tools/list")).body;
+  for (const std::string_view tool : {"run_command", "present_file"}) {
+    all += Ask(LegacyCall(tool, "")).body;
+    all += Ask(LegacyCall(tool, R"("sandbox":"!!!")")).body;
+    all += Ask(LegacyCall(tool, R"("sandbox":7)")).body;
+    all += Ask(LegacyCall(tool, R"("label":"x")")).body;
+  }
+  // No hyphenated words at all, but for our own names: that can be checked.
+  const std::set<std::string> known = {"sandkeep-agent"};
+  const std::regex label("[a-z]{2,}-[a-z0-9]{2,}|[a-z]{3,}[0-9]{2,}");
+  for (std::sregex_iterator it(all.begin(), all.end(), label), end; it != end; ++it) {
+    EXPECT_EQ(known.count(it->str()), 1u) << it->str();
+  }
+}
+
+}  // namespace
+}  // namespace sandkeep::mcp

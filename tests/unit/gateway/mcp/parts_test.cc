@@ -1,0 +1,108 @@
+// The small parts of the tools.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "common/strings.h"
+#include "gateway/mcp/base64.h"
+#include "gateway/mcp/tools/image_type.h"
+#include "gateway/mcp/tools/nearest_names.h"
+#include "gateway/mcp/tools/words.h"
+#include "gateway/mcp/versions.h"
+
+namespace sandkeep::mcp {
+namespace {
+
+using namespace std::string_view_literals;
+
+TEST(Base64Test, FollowsTheVectorsOfRfc4648) {
+  const std::pair<std::string_view, std::string_view> cases[] = {{"", ""},
+                                                                 {"f", "Zg=="},
+                                                                 {"fo", "Zm8="},
+                                                                 {"foo", "Zm9v"},
+                                                                 {"foob", "Zm9vYg=="},
+                                                                 {"fooba", "Zm9vYmE="},
+                                                                 {"foobar", "Zm9vYmFy"},
+                                                                 {"\xFF\xFE", "//4="}};
+  for (const auto& [bytes, text] : cases) {
+    EXPECT_EQ(Base64(bytes), text);
+    EXPECT_EQ(FromBase64(text), bytes);
+  }
+}
+
+TEST(Base64Test, RefusesWhatIsNotCanonical) {
+  for (const std::string_view text : {"Zg", "Zg=", "Zg===", "Zh==", "Z===", "====", "Zm9v ",
+                                      "Zm\n=", "Zg==Zg==", "_-==", "=Zg="}) {
+    EXPECT_FALSE(FromBase64(text).has_value()) << text;
+  }
+}
+
+TEST(ImageTypeTest, FindsKindAndSize) {
+  const auto png = ImageTypeOf("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\2\x80\0\0\1\xE0"sv);
+  ASSERT_TRUE(png.has_value());
+  EXPECT_EQ(png->mime_type, "image/png");
+  EXPECT_EQ(png->width, 640);
+  EXPECT_EQ(png->height, 480);
+  const auto gif = ImageTypeOf("GIF89a\x80\2\xE0\1"sv);
+  ASSERT_TRUE(gif.has_value());
+  EXPECT_EQ(gif->width, 640);
+  const auto jpeg =
+      ImageTypeOf("\xFF\xD8\xFF\xE0\0\4xx\xFF\xFF\xC0\0\x11\x08\1\xE0\2\x80\3....."sv);
+  ASSERT_TRUE(jpeg.has_value());
+  EXPECT_EQ(jpeg->width, 640);
+  EXPECT_EQ(jpeg->height, 480);
+  const auto webp = ImageTypeOf("RIFF....WEBPVP8X\x0A\0\0\0\0\0\0\0\x7F\2\0\xDF\1\0"sv);
+  ASSERT_TRUE(webp.has_value());
+  EXPECT_EQ(webp->width, 640);
+  EXPECT_EQ(webp->height, 480);
+}
+
+TEST(ImageTypeTest, AnyBytesAreRead) {
+  const std::string_view starts[] = {"\x89PNG\r\n\x1A\n"sv, "GIF89a"sv,           "\xFF\xD8\xFF"sv,
+                                     "RIFF....WEBPVP8L"sv,  "RIFF....WEBPVP8 "sv, ""sv};
+  std::mt19937 random(3);
+  for (int round = 0; round < 5000; ++round) {
+    std::string bytes(starts[round % 6]);
+    const std::size_t size = random() % 60;
+    for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(random());
+    const auto type = ImageTypeOf(bytes);
+    if (type) {
+      EXPECT_GT(type->width, 0);
+    }
+  }
+}
+
+TEST(NearestNamesTest, PrefersTheSameName) {
+  const std::vector<std::string> paths = {"a/plan.md", "b/plot.PNG", "plot.jpg", "plod.png", "z"};
+  EXPECT_THAT(NearestNames("plot.png", paths, 3),
+              testing::ElementsAre("b/plot.PNG", "plot.jpg", "plod.png"));
+  EXPECT_THAT(NearestNames("nothing-like-it", paths, 3), testing::IsEmpty());
+}
+
+TEST(WordsTest, SpansAndSizes) {
+  using std::chrono::seconds;
+  EXPECT_EQ(InWords(seconds(-3)), "0 s");
+  EXPECT_EQ(InWords(seconds(90)), "90 s");
+  EXPECT_EQ(InWords(seconds(3600)), "60 min");
+  EXPECT_EQ(InWords(seconds(86400)), "24 h");
+  EXPECT_EQ(InWords(seconds(604800)), "7 days");
+  EXPECT_EQ(SizeInWords(1), "1 byte");
+  EXPECT_EQ(SizeInWords(999), "999 bytes");
+  EXPECT_EQ(SizeInWords(999'999), "1.0 MB");
+  EXPECT_EQ(SizeInWords(12'345), "12.3 kB");
+  EXPECT_EQ(OneLine("a\nb\x1B[31m\xFF", 100), "a b [31m\xEF\xBF\xBD");
+  EXPECT_EQ(OneLine("éé", 3), "é");
+}
+
+TEST(VersionsTest, ModernOnesAreDatesFrom20260728On) {
+  EXPECT_TRUE(NamesModernVersion("2026-07-28"));
+  EXPECT_TRUE(NamesModernVersion("2031-01-01"));
+  for (const std::string_view older :
+       {"2026-07-27", "2025-11-25", "", "banana", "2026-07-28x", "9999-99-9a", "draft"}) {
+    EXPECT_FALSE(NamesModernVersion(older)) << older;
+  }
+}
+
+}  // namespace
+}  // namespace sandkeep::mcp
