@@ -29,7 +29,8 @@ class AgentHarness {
  public:
   explicit AgentHarness(
       Peer peer = {.uid = ::geteuid(), .frontend = true, .operate = true, .prefix = ""})
-      : peers_({std::move(peer)}) {
+      : AgentHarness(std::vector<Peer>{std::move(peer)}) {}
+  explicit AgentHarness(std::vector<Peer> peers) : peers_(std::move(peers)) {
     std::string name = (std::filesystem::temp_directory_path() / "sandkeep-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { io_.run(); });
