@@ -64,7 +64,11 @@ absl::StatusOr<JobId> InitJobs::Adopt(const init::v1::JobState& state) {
                     IsDescriptor(state.stdin_fd());
   if (!sane) return Lied("described a job that can't be");
   if (jobs_.size() >= kMaxInitJobs) return Lied("named more jobs than it may have");
-  const State at = state.gone() ? State::kGone : state.exited() ? State::kExited : State::kRunning;
+  // Without a pid it is on its way: Started or Refused is still to come.
+  const State at = state.gone()       ? State::kGone
+                   : state.exited()   ? State::kExited
+                   : state.pid() == 0 ? State::kStarting
+                                      : State::kRunning;
   if (!jobs_.emplace(id, at).second) return Lied("named a job twice");
   return id;
 }

@@ -1,0 +1,61 @@
+// A command's input arrives whole, and a command that doesn't read holds nobody up.
+
+#include "tests/unit/agent/jobs/jobs_fixture.h"
+
+namespace sandkeep {
+namespace {
+
+TEST_F(JobsTest, WithoutInputACommandReadsNothing) { EXPECT_EQ(Run("cat; echo end").out, "end\n"); }
+
+TEST_F(JobsTest, TenMebibytesOfInputArriveWhole) {
+  JobSpec spec = Command("sha256sum");
+  for (int i = 0; spec.stdin_text.size() < 10_MiB; ++i) StrAppend(&spec.stdin_text, i, "\n");
+  JobSpec reference =
+      Command("i=0; seq 0 2000000 | head -c " + StrCat(spec.stdin_text.size()) + " | sha256sum");
+  EXPECT_EQ(Run(std::move(spec)).out, Run(std::move(reference)).out);
+}
+
+TEST_F(JobsTest, ACommandThatDoesNotReadItsInputEndsAsUsual) {
+  JobSpec spec = Command("exit 4");
+  spec.stdin_text = std::string(1_MiB, 'x');
+  EXPECT_EQ(Run(std::move(spec)).outcome->code, 4);
+}
+
+TEST_F(JobsTest, TalksToACommandThatKeepsItsInput) {
+  JobSpec spec = Command("read a; echo got $a; read b; echo got $b; cat; echo end");
+  spec.stdin_text = "first\n";
+  spec.keep_stdin = true;
+  const JobId id = Start(std::move(spec));
+  AwaitOutput(id, 10);
+  EXPECT_TRUE(table_->Find(id)->stdin_open);
+  EXPECT_EQ(Await(table_->SendInput(id, "second\n", false)).value(), 7);
+  AwaitOutput(id, 21);
+  EXPECT_EQ(Await(table_->SendInput(id, "rest\n", true)).value(), 5);
+
+  const Seen seen = Watch(id);
+  EXPECT_EQ(seen.out, "got first\ngot second\nrest\nend\n");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Await(table_->SendInput(id, "x", false)).status()));
+}
+
+TEST_F(JobsTest, InputThatNobodyReadsIsBounded) {
+  JobSpec spec = Command("sleep 1000");
+  spec.keep_stdin = true;
+  const JobId id = Start(std::move(spec));
+  absl::Status status;
+  for (int i = 0; i < 40 && status.ok(); ++i) {
+    status = Await(table_->SendInput(id, std::string(kMaxInputBytes, 'x'), false)).status();
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST_F(JobsTest, InputGoesOnAfterARestartOfTheAgent) {
+  JobSpec spec = Command("read a; echo got $a; cat");
+  spec.keep_stdin = true;
+  const JobId id = Start(std::move(spec));
+  RestartAgent();
+  ASSERT_TRUE(Await(table_->SendInput(id, "late\nend", true)).ok());
+  EXPECT_EQ(Watch(id).out, "got late\nend");
+}
+
+}  // namespace
+}  // namespace sandkeep
