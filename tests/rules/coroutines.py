@@ -7,7 +7,17 @@ import sys
 
 CAPTURE = re.compile(r"\[\s*[^\]\s][^\]]*\]\s*(\([^)]*\))?\s*(mutable\s*)?(noexcept\s*)?(->\s*[\w:<>]+\s*)?\{")
 
-CONDITION = re.compile(r"\b(if|while|switch)\s*\([^;{}]*?\bco_await\b")
+CONDITION = re.compile(r"\b(if|while|switch)\s*(\()")
+
+
+def conditions(text):
+    """Each condition, without the statement before it (`if (init; condition)`), and the line on which it starts."""
+    for found in CONDITION.finditer(text):
+        depth, end = 1, found.end()
+        while end < len(text) and depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        yield text.count("\n", 0, found.start()) + 1, text[found.end():end - 1].rpartition(";")[2]
 
 
 def statements(text):
@@ -31,8 +41,8 @@ for folder in ("common", "agent", "gateway", "tests"):
     for path in sorted((root / folder).rglob("*")):
         if path.suffix in (".h", ".cc"):
             text = re.sub(r"//[^\n]*", "", path.read_text())
-            found += [f"{path.relative_to(root)}:{text.count(chr(10), 0, hit.start()) + 1}: co_await inside a condition"
-                      for hit in CONDITION.finditer(text)]
+            found += [f"{path.relative_to(root)}:{line}: co_await inside a condition"
+                      for line, condition in conditions(text) if "co_await" in condition]
             found += [f"{path.relative_to(root)}:{line}: a capturing lambda inside a co_await expression"
                       for line, statement in statements(path.read_text()) if CAPTURE.search(statement)]
 print("\n".join(found))
