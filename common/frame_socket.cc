@@ -91,8 +91,10 @@ absl::Status FrameSocket::Send(std::string_view frame, absl::Span<const int> des
 
 absl::StatusOr<Frame> FrameSocket::Receive() {
   Frame frame;
-  frame.bytes.resize(kMaxInitFrameBytes);
-  iovec data{frame.bytes.data(), frame.bytes.size()};
+  // Not initialised: of the limit's pages only those that a frame fills are touched, which counts
+  // in a process that forks for every command.
+  std::array<char, kMaxInitFrameBytes> buffer;
+  iovec data{buffer.data(), buffer.size()};
   alignas(cmsghdr) std::array<char, kControlBytes> control{};
   msghdr message{};
   message.msg_iov = &data;
@@ -112,7 +114,7 @@ absl::StatusOr<Frame> FrameSocket::Receive() {
     return absl::DataLossError("a frame over the limit");
   }
   if (size == 0) return absl::UnavailableError("the other end is gone");
-  frame.bytes.resize(static_cast<std::size_t>(size));
+  frame.bytes.assign(buffer.data(), static_cast<std::size_t>(size));
   return frame;
 }
 

@@ -64,7 +64,7 @@ std::optional<Refusal> Job::Run() {
 std::optional<Refusal> Job::TakeReports() {
   while (supervisor_.has_value()) {
     const std::optional<Report> report = supervisor_->NextReport();
-    if (!report.has_value()) break;
+    if (!report.has_value()) return std::nullopt;
     switch (report->kind) {
       case Report::Kind::kBadFolder:
         return Refusal{v1::Refused::BAD_CWD, report->value};
@@ -79,7 +79,7 @@ std::optional<Refusal> Job::TakeReports() {
       case Report::Kind::kExited:
         wait_status_ = report->value;
         left_behind_ = report->left_behind;
-        Become(Stage::kExited);
+        Become(report->gone != 0 ? Stage::kGone : Stage::kExited);
         break;
     }
   }
@@ -113,6 +113,7 @@ void Job::Become(Stage stage) {
   }
   stage_ = stage;
   if (stage_ == Stage::kGone) {
+    supervisor_.reset();
     orphaned_ = false;
     pipes_.stdin_write.Reset();
   }

@@ -157,8 +157,6 @@ void JobTable::Freeze(bool freeze) {
 }
 
 void JobTable::Reap() {
-  // A supervisor's last words are in its socket before it can be reaped.
-  TakeReports();
   for (;;) {
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | __WALL);
@@ -181,27 +179,33 @@ void JobTable::SupervisorEnded(pid_t pid, int wait_status) {
     return candidate.second.supervisor() == pid;
   });
   if (entry == jobs_.end()) return;
+  // Its last words are in its socket before it can be reaped. They may be that it is all over.
   const std::optional<Refusal> refusal = entry->second.TakeReports();
   if (refusal.has_value()) return RefuseAndErase(entry->first, *refusal);
+  if (entry->second.stage() == Job::Stage::kGone) return;
   entry->second.SupervisorEnded(wait_status);
   if (entry->second.orphaned()) SweepNow();
 }
 
-std::vector<int> JobTable::ReportFds() const {
-  std::vector<int> fds;
+void JobTable::AddReportFds(std::vector<pollfd>& waits) const {
   for (const auto& [id, job] : jobs_) {
-    if (job.report_fd() >= 0) fds.push_back(job.report_fd());
+    if (job.report_fd() >= 0) waits.push_back({job.report_fd(), POLLIN, 0});
   }
-  return fds;
 }
 
-void JobTable::TakeReports() {
-  std::vector<std::pair<std::string, Refusal>> refused;
-  for (auto& [id, job] : jobs_) {
-    const std::optional<Refusal> refusal = job.TakeReports();
-    if (refusal.has_value()) refused.emplace_back(id, *refusal);
+void JobTable::TakeReports(absl::Span<const pollfd> waits) {
+  for (const pollfd& wait : waits) {
+    if (wait.revents == 0) continue;
+    // A job may be gone that was there when poll began, its number another's: that one says nothing
+    // yet, and nothing is lost.
+    const auto entry = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& candidate) {
+      return candidate.second.report_fd() == wait.fd;
+    });
+    if (entry == jobs_.end()) continue;
+    const std::optional<Refusal> refusal = entry->second.TakeReports();
+    if (refusal.has_value()) RefuseAndErase(entry->first, *refusal);
   }
-  for (const auto& [id, refusal] : refused) RefuseAndErase(id, refusal);
+  EraseForgotten();
 }
 
 void JobTable::SweepNow() {
@@ -270,7 +274,7 @@ void JobTable::Refuse(const std::string& id, Refusal refusal) {
   channel_.Queue(frame);
 }
 
-void JobTable::RefuseAndErase(const std::string& id, Refusal refusal) {
+void JobTable::RefuseAndErase(std::string id, Refusal refusal) {
   Refuse(id, refusal);
   jobs_.erase(id);
 }

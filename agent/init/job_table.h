@@ -2,6 +2,7 @@
 // what became of them.
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "agent/init/channel.h"
 #include "agent/init/job.h"
 
@@ -27,9 +29,10 @@ class JobTable {
   // After SIGCHLD: takes every dead child, and continues a supervisor that something stopped.
   void Reap();
 
-  // Sockets of supervisors, for poll; TakeReports when any is readable.
-  std::vector<int> ReportFds() const;
-  void TakeReports();
+  // Adds the sockets of supervisors to what poll waits for.
+  void AddReportFds(std::vector<pollfd>& waits) const;
+  // What supervisors say whose sockets poll found readable.
+  void TakeReports(absl::Span<const pollfd> waits);
 
   // One turn of whatever has to be killed, if it is due.
   void SweepIfDue();
@@ -54,7 +57,8 @@ class JobTable {
   // The job of a request; answers Refused when there is none, and drops an id that can't be one.
   Job* Find(const std::string& id);
   void Refuse(const std::string& id, Refusal refusal);
-  void RefuseAndErase(const std::string& id, Refusal refusal);
+  // By value: the name may be the entry's own.
+  void RefuseAndErase(std::string id, Refusal refusal);
   void ContinueSupervisors();
   void SupervisorEnded(pid_t pid, int wait_status);
   // Ended jobs that the agent has forgotten go.

@@ -37,7 +37,8 @@ void Loop::Turn() {
   const int channel_events = (agent_can_speak_ ? POLLIN | POLLRDHUP : 0) | (told_ ? 0 : POLLOUT);
   std::vector<pollfd> waits = {{channel_->fd(), static_cast<short>(channel_events), 0},
                                {children_.get(), POLLIN, 0}};
-  for (const int fd : jobs_->ReportFds()) waits.push_back({fd, POLLIN, 0});
+  constexpr std::size_t kFirstReport = 2;
+  jobs_->AddReportFds(waits);
   const auto until_sweep = jobs_->UntilSweep();
   const int timeout = until_sweep.has_value() ? static_cast<int>(until_sweep->count()) : -1;
   if (::poll(waits.data(), waits.size(), timeout) < 0) return;
@@ -45,7 +46,7 @@ void Loop::Turn() {
   // An agent that shut the pair down has silenced it for good; an end of file would never stop.
   if ((waits[0].revents & (POLLRDHUP | POLLHUP)) != 0) agent_can_speak_ = false;
   if ((waits[0].revents & POLLIN) != 0) TakeRequests();
-  jobs_->TakeReports();
+  jobs_->TakeReports(absl::MakeConstSpan(waits).subspan(kFirstReport));
   if ((waits[1].revents & POLLIN) != 0) TakeChildren();
   jobs_->SweepIfDue();
   told_ = jobs_->TellNews();

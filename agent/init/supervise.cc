@@ -8,9 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <string>
+#include <string_view>
 
 #include "agent/init/process_tree.h"
 #include "common/unique_fd.h"
@@ -32,7 +33,7 @@ constexpr const char* kScript =
     "eval \"$__sandkeep\"";
 
 // When memory runs out the kernel should choose a command, never what reports on it.
-constexpr const char* kCommandOomScore = "300";
+constexpr char kCommandOomScore[] = "300";
 
 // Sources are above kReportFd, since init holds everything up to it.
 void ArrangeDescriptors(const CommandSetup& setup, int reports) {
@@ -45,24 +46,35 @@ void ArrangeDescriptors(const CommandSetup& setup, int reports) {
   ::close_range(kReportFd + 1, ~0U, 0);
 }
 
-void Send(Report::Kind kind, int value, int left_behind = 0) {
-  const Report report{kind, value, left_behind};
-  ::send(kReportFd, &report, sizeof report, MSG_NOSIGNAL);
-}
+void Send(const Report& report) { ::send(kReportFd, &report, sizeof report, MSG_NOSIGNAL); }
 
 bool EnterFolder(const CommandSetup& setup) {
   if (::chdir(setup.workspace.c_str()) != 0) return false;
   return setup.folder.empty() || ::chdir(setup.folder.c_str()) == 0;
 }
 
-// Swaps this process's score and gives the old one back; the score is inherited by what is spawned.
-std::string SwapOomScore(const std::string& score) {
-  const UniqueFd file(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
-  char old[16];
-  const ssize_t size = file ? ::pread(file.get(), old, sizeof old, 0) : -1;
-  if (size <= 0 || ::pwrite(file.get(), score.data(), score.size(), 0) < 0) return {};
-  return {old, static_cast<std::size_t>(size)};
-}
+// The score that this process has while it spawns, since the command inherits it.
+class CommandOomScore {
+ public:
+  CommandOomScore() : file_(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC)) {
+    const ssize_t size = file_ ? ::pread(file_.get(), own_.data(), own_.size(), 0) : 0;
+    own_size_ = size > 0 ? static_cast<std::size_t>(size) : 0;
+    Write({kCommandOomScore, sizeof kCommandOomScore - 1});
+  }
+  ~CommandOomScore() { Write({own_.data(), own_size_}); }
+  CommandOomScore(const CommandOomScore&) = delete;
+  CommandOomScore& operator=(const CommandOomScore&) = delete;
+
+ private:
+  // Without /proc there is no score, and no other harm.
+  void Write(std::string_view score) const {
+    if (own_size_ != 0) (void)!::pwrite(file_.get(), score.data(), score.size(), 0);
+  }
+
+  UniqueFd file_;
+  std::array<char, 16> own_;
+  std::size_t own_size_ = 0;
+};
 
 // The shell in a session of its own, with every signal as a program expects it. 0 or an errno.
 int SpawnShell(Environment& environment, pid_t& pid) {
@@ -85,29 +97,34 @@ int SpawnShell(Environment& environment, pid_t& pid) {
 }
 
 [[noreturn]] void Refuse(Report::Kind kind, int error) {
-  Send(kind, error);
+  Send({.kind = kind, .value = error});
   ::_exit(EXIT_SUCCESS);
 }
 
+// Reports the command's pid, or that there is none.
 pid_t StartCommand(CommandSetup& setup) {
   if (!EnterFolder(setup)) Refuse(Report::Kind::kBadFolder, errno);
-  const std::string own_score = SwapOomScore(kCommandOomScore);
+  const CommandOomScore score;
   pid_t pid = 0;
   const int error = SpawnShell(setup.environment, pid);
-  if (!own_score.empty()) SwapOomScore(own_score);
   if (error == EAGAIN || error == ENOMEM) Refuse(Report::Kind::kCannotFork, error);
   if (error != 0) Refuse(Report::Kind::kNoShell, error);
+  Send({.kind = Report::Kind::kStarted, .value = pid});
   return pid;
 }
 
-// Of the command's tree, once the command itself has been reaped.
-int CountLeftBehind() {
+// Once the command itself has been reaped.
+void ReportExit(int status) {
+  Report report{.kind = Report::Kind::kExited, .value = status};
   pid_t reaped = 0;
   do {
     reaped = ::waitpid(-1, nullptr, WNOHANG | __WALL);
   } while (reaped > 0);
-  if (reaped < 0) return 0;  // No child at all: nobody needs to look into /proc.
-  return static_cast<int>(ProcessTree::Snapshot().LivingBelow({::getpid()}).size());
+  report.gone = reaped < 0 ? 1 : 0;
+  if (report.gone == 0) {
+    report.left_behind = static_cast<int>(ProcessTree::Snapshot().LivingBelow({::getpid()}).size());
+  }
+  Send(report);
 }
 
 }  // namespace
@@ -117,7 +134,6 @@ void Supervise(CommandSetup& setup, int reports) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "sandkeep-job");
   const pid_t command = StartCommand(setup);
-  Send(Report::Kind::kStarted, command);
   // The command has them now; a reader must see the end when the last of the tree is gone.
   ::close_range(STDIN_FILENO, kCommandFd, 0);
   (void)!::chdir("/");
@@ -125,7 +141,7 @@ void Supervise(CommandSetup& setup, int reports) {
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, __WALL);
     if (pid < 0 && errno != EINTR) ::_exit(EXIT_SUCCESS);
-    if (pid == command) Send(Report::Kind::kExited, status, CountLeftBehind());
+    if (pid == command) ReportExit(status);
   }
 }
 

@@ -18,12 +18,15 @@
 namespace sandkeep::init {
 
 // What a supervisor says, at most once each: that it couldn't start, or Started, then Exited. Its
-// own end means that nothing of the tree lives any more.
+// own end means that nothing of the tree lives any more, if that wasn't said with Exited.
 struct Report {
   enum class Kind : std::int32_t { kBadFolder, kNoShell, kCannotFork, kStarted, kExited };
   Kind kind = Kind::kStarted;
   std::int32_t value = 0;  // An errno; the command's pid; its wait status.
   std::int32_t left_behind = 0;
+  // With kExited: no process of the tree is left. Said at once, since the supervisor's own end
+  // takes its time.
+  std::int32_t gone = 0;
 };
 
 struct CommandSetup {

@@ -67,6 +67,11 @@ TestAgent::TestAgent(const InitProcess& init) {
   Hello();
 }
 
+TestAgent::TestAgent(UniqueFd channel)
+    : socket_(std::make_unique<FrameSocket>(FrameSocket::Adopt(std::move(channel)).value())) {
+  Hello();
+}
+
 void TestAgent::Hello() {
   const std::string epoch = NewJobId();
   v1::ToInit frame;

@@ -45,6 +45,8 @@ class TestAgent {
  public:
   // Takes the channel and says hello; what an earlier agent left in the queue is passed over.
   explicit TestAgent(const InitProcess& init);
+  // With a channel that a container runtime has taken.
+  explicit TestAgent(UniqueFd channel);
 
   const std::vector<v1::JobState>& jobs_at_hello() const { return jobs_; }
   std::uint64_t dropped_at_hello() const { return dropped_; }
