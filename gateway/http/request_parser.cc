@@ -18,8 +18,9 @@ namespace beast = boost::beast;
 using ErrorCode = beast::error_code;
 using Refusal = RequestParser::Refusal;
 
-// "\r\n", 16 digits and two line ends: nothing longer stands between two chunks.
-constexpr std::size_t kMaxChunkLineBytes = 32;
+// The line end of the last chunk, 16 digits, a line end: nothing longer stands between two chunks.
+// Zeros before a size would be well-formed, and are read differently by those who count digits.
+constexpr std::size_t kMaxChunkLineBytes = 20;
 
 // Read by us or by what we call to decide something: two of them would be two readings.
 constexpr std::array<std::string_view, 14> kOnce = {
@@ -50,6 +51,14 @@ class RequestParser::Grammar : public beast::http::basic_parser<true> {
 
   Request request;
   std::optional<Refusal> refusal;
+
+  // The next bytes are the line before a chunk, too long for one. The first has no line end of
+  // another chunk before it.
+  bool LineTooLong(std::string_view bytes) const {
+    if (!chunked() || left_of_chunk_ > 0 || bytes.size() < kMaxChunkLineBytes) return false;
+    return bytes.substr(0, kMaxChunkLineBytes).find('\n', after_a_chunk_ ? 2 : 0) ==
+           std::string_view::npos;
+  }
 
  private:
   void on_request_impl(beast::http::verb, beast::string_view method, beast::string_view target,
@@ -98,12 +107,15 @@ class RequestParser::Grammar : public beast::http::basic_parser<true> {
     return body.size();
   }
 
-  void on_chunk_header_impl(std::uint64_t, beast::string_view extensions,
+  void on_chunk_header_impl(std::uint64_t size, beast::string_view extensions,
                             ErrorCode& error) override {
+    left_of_chunk_ = size;
+    after_a_chunk_ = true;
     if (!extensions.empty()) Fail(&error, 400, "chunk extensions are not accepted");
   }
 
   std::size_t on_chunk_body_impl(std::uint64_t, beast::string_view body, ErrorCode&) override {
+    left_of_chunk_ -= body.size();
     request.body.append(body.data(), body.size());
     return body.size();
   }
@@ -117,6 +129,8 @@ class RequestParser::Grammar : public beast::http::basic_parser<true> {
   }
 
   bool head_done_ = false;
+  bool after_a_chunk_ = false;
+  std::uint64_t left_of_chunk_ = 0;
 };
 
 RequestParser::RequestParser() : grammar_(std::make_unique<Grammar>()) {}
@@ -171,12 +185,12 @@ std::size_t RequestParser::FeedHead(std::string_view bytes) {
     return Refuse(refusal.status, refusal.reason);
   }
   stage_ = grammar_->is_done() ? Stage::kDone : Stage::kBody;
-  grammar_->eager(true);
   return length;
 }
 
 std::size_t RequestParser::FeedBody(std::string_view bytes) {
   if (bytes.empty()) return 0;
+  if (grammar_->LineTooLong(bytes)) return Refuse(400, "a chunk's line is too long");
   ErrorCode error;
   const std::size_t taken = grammar_->put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   if (grammar_->refusal.has_value()) {
@@ -188,9 +202,6 @@ std::size_t RequestParser::FeedBody(std::string_view bytes) {
     return Refuse(refusal.status, refusal.reason);
   }
   if (grammar_->is_done()) stage_ = Stage::kDone;
-  if (stage_ == Stage::kBody && bytes.size() - taken > kMaxChunkLineBytes) {
-    return Refuse(400, "a chunk's line is too long");
-  }
   return taken;
 }
 

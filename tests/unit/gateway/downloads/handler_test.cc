@@ -1,0 +1,220 @@
+// Files by link over real sockets, with an agent that a test scripts.
+
+#include "gateway/downloads/handler.h"
+
+#include <thread>
+
+#include "tests/unit/gateway/http/gateway_fixture.h"
+
+namespace sandkeep {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kKey = "amber-otter-abcdefghijklmnop";
+const std::string kGeneration(16, 'g');
+
+class DownloadTest : public GatewayFixture {
+ protected:
+  DownloadTest() {
+    agent_.get_sandbox.AnswerAlways(
+        [](const agent::v1::GetSandboxRequest& request) -> absl::StatusOr<agent::v1::Sandbox> {
+          if (request.sandbox().key() != kKey) return absl::NotFoundError("no such sandbox");
+          agent::v1::Sandbox sandbox;
+          sandbox.set_key(std::string(kKey));
+          sandbox.set_generation(kGeneration);
+          return sandbox;
+        });
+    agent_.stat_file.AnswerAlways(
+        [this](const agent::v1::StatFileRequest&) -> absl::StatusOr<agent::v1::FileInfo> {
+          return info_;
+        });
+    agent_.read_file.OpenAlways(
+        [this](const agent::v1::ReadFileRequest& request) { return Stream(request); });
+    SetContent("0123456789");
+    info_.set_type(agent::v1::FileInfo::REGULAR);
+    info_.set_etag("tag");
+    info_.set_modified_ms(1'700'000'000'000);
+  }
+
+  void SetContent(std::string content) {
+    content_ = std::move(content);
+    info_.set_size(static_cast<std::int64_t>(content_.size()));
+  }
+
+  std::shared_ptr<FakeStream<agent::v1::FileChunk>> Stream(
+      const agent::v1::ReadFileRequest& request) {
+    auto stream = std::make_shared<FakeStream<agent::v1::FileChunk>>();
+    std::string_view rest = std::string_view(content_).substr(request.offset(), request.length());
+    agent::v1::FileChunk chunk;
+    *chunk.mutable_info() = info_;
+    while (!rest.empty()) {
+      chunk.set_data(std::string(rest.substr(0, 4)));
+      rest.remove_prefix(std::min<std::size_t>(rest.size(), 4));
+      stream->Send(chunk);
+    }
+    stream->End();
+    return stream;
+  }
+
+  std::string Link(std::string_view path = "report.txt") {
+    return links_.Make("", kKey, kGeneration, path);
+  }
+
+  std::string content_;
+  agent::v1::FileInfo info_;
+};
+
+TEST_F(DownloadTest, TheWholeFileWithItsHeaders) {
+  StartServer();
+  const std::string answer = Ask(Get(Link()));
+  EXPECT_EQ(RawClient::StatusOf(answer), 200);
+  EXPECT_EQ(RawClient::BodyOf(answer), "0123456789");
+  for (const char* header :
+       {"Content-Type: text/plain; charset=utf-8\r\n", "Content-Length: 10\r\n",
+        "Content-Disposition: inline; filename=\"report.txt\"\r\n", "ETag: \"tag\"\r\n",
+        "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\n", "Accept-Ranges: bytes\r\n",
+        "X-Content-Type-Options: nosniff\r\n", "sandbox", "Referrer-Policy: no-referrer\r\n",
+        "Cross-Origin-Resource-Policy: same-origin\r\n", "Cache-Control: private, no-cache\r\n"}) {
+    EXPECT_THAT(answer, HasSubstr(header));
+  }
+}
+
+TEST_F(DownloadTest, HeadRangeAndConditions) {
+  StartServer();
+  const std::string link = Link();
+  const std::string head = Ask(Get(link, "", "HEAD"));
+  EXPECT_EQ(RawClient::StatusOf(head), 200);
+  EXPECT_THAT(head, HasSubstr("Content-Length: 10\r\n"));
+  EXPECT_EQ(agent_.read_file.requests().size(), 0u) << "a HEAD reads nothing";
+
+  const std::string part = Ask(Get(link, "Range: bytes=2-5\r\n"));
+  EXPECT_EQ(RawClient::StatusOf(part), 206);
+  EXPECT_EQ(RawClient::BodyOf(part), "2345");
+  EXPECT_THAT(part, HasSubstr("Content-Range: bytes 2-5/10\r\n"));
+  EXPECT_EQ(RawClient::BodyOf(Ask(Get(link, "Range: bytes=-1\r\n"))), "9");
+  const std::string beyond = Ask(Get(link, "Range: bytes=10-\r\n"));
+  EXPECT_EQ(RawClient::StatusOf(beyond), 416);
+  EXPECT_THAT(beyond, HasSubstr("Content-Range: bytes */10\r\n"));
+  EXPECT_EQ(StatusOf(Get(link, "Range: bytes=2-5\r\nIf-Range: \"tag\"\r\n")), 206);
+  EXPECT_EQ(StatusOf(Get(link, "Range: bytes=2-5\r\nIf-Range: \"old\"\r\n")), 200);
+
+  EXPECT_EQ(StatusOf(Get(link, "If-None-Match: \"old\", W/\"tag\"\r\n")), 304);
+  EXPECT_EQ(StatusOf(Get(link, "If-None-Match: *\r\n")), 304);
+  EXPECT_EQ(StatusOf(Get(link, "If-None-Match: \"old\"\r\n")), 200);
+  EXPECT_EQ(StatusOf(Get(link, "If-Modified-Since: Tue, 14 Nov 2023 22:13:20 GMT\r\n")), 304);
+}
+
+TEST_F(DownloadTest, TheConnectionGoesOnAfterEachKindOfAnswer) {
+  StartServer();
+  RawClient client = Connect();
+  const std::string link = Link();
+  EXPECT_EQ(RawClient::StatusOf(client.Send(Get(link)).Answer()), 200);
+  EXPECT_EQ(RawClient::StatusOf(client.Send(Get(link, "", "HEAD")).Answer(true)), 200);
+  EXPECT_EQ(RawClient::StatusOf(client.Send(Get(link, "If-None-Match: *\r\n")).Answer()), 304);
+  EXPECT_EQ(RawClient::StatusOf(client.Send(Get(link, "Range: bytes=1-1\r\n")).Answer()), 206);
+  EXPECT_EQ(RawClient::StatusOf(client.Send(Get("/dl/x")).Answer()), 404);
+  SetContent("");
+  EXPECT_EQ(RawClient::StatusOf(client.Send(Get(link)).Answer()), 200);
+  EXPECT_EQ(RawClient::StatusOf(client.Send(Get("/healthz")).Answer()), 200);
+}
+
+TEST_F(DownloadTest, EveryWrongLinkGetsTheSame404AndNeverAFile) {
+  StartServer();
+  const auto without_date = [](std::string answer) {
+    answer.erase(answer.find("Date: "), std::string("Date: Sun, 29 Nov 2026 19:23:55 GMT").size());
+    return answer;
+  };
+  const std::string link = Link();
+  std::string altered = link;
+  altered[link.find('/', 4) + 1] ^= 1;
+  std::string other_key = link;
+  other_key[link.find("amber")] = 'b';
+  const std::string expected = without_date(Ask(Get("/dl/")));
+  EXPECT_EQ(RawClient::StatusOf(expected), 404);
+  for (const std::string& wrong : {altered, other_key, std::string("/dl/1/2/3"), link + "x",
+                                   links_.Make("", kKey, std::string(16, 'h'), "report.txt")}) {
+    EXPECT_EQ(without_date(Ask(Get(wrong))), expected) << wrong;
+  }
+  EXPECT_TRUE(agent_.stat_file.requests().empty()) << "asked for a file by a wrong link";
+  agent_.stat_file.Fail(absl::NotFoundError("no such file"));
+  EXPECT_EQ(without_date(Ask(Get(link))), expected);
+  info_.set_type(agent::v1::FileInfo::DIRECTORY);
+  EXPECT_EQ(without_date(Ask(Get(link))), expected);
+}
+
+TEST_F(DownloadTest, WhatAChatLeavesAtTheEndOfALinkIsForgivenOnce) {
+  StartServer();
+  for (const char* tail : {")", ".", ","}) EXPECT_EQ(StatusOf(Get(Link() + tail)), 200) << tail;
+  for (const char* tail : {").", "))", ";", "x"})
+    EXPECT_EQ(StatusOf(Get(Link() + tail)), 404) << tail;
+  EXPECT_EQ(StatusOf(Get(Link("ends with dot."))), 200);
+}
+
+TEST_F(DownloadTest, AnExpiredLinkIs410AndSaysWhatToDo) {
+  StartServer();
+  const std::string link = Link();
+  clock_.Advance(absl::Seconds(3599));
+  EXPECT_EQ(StatusOf(Get(link)), 200);
+  clock_.Advance(absl::Seconds(1));
+  const std::string answer = Ask(Get(link));
+  EXPECT_EQ(RawClient::StatusOf(answer), 410);
+  EXPECT_THAT(answer, HasSubstr("Ask in the chat"));
+  EXPECT_EQ(StatusOf(Get(link + "x")), 404);
+}
+
+TEST_F(DownloadTest, HtmlIsSavedAndNamesInOtherScriptsKeepThem) {
+  StartServer();
+  EXPECT_THAT(Ask(Get(Link("page.html"))), HasSubstr("Content-Disposition: attachment; "));
+  EXPECT_THAT(Ask(Get(Link("a/报告.txt"))), HasSubstr("filename*=UTF-8''%E6%8A%A5%E5%91%8A.txt"));
+  EXPECT_EQ(agent_.stat_file.requests().back().path(), "a/报告.txt");
+}
+
+TEST_F(DownloadTest, AFileThatShrinksCutsTheConnection) {
+  StartServer();
+  info_.set_size(20);
+  RawClient client = Connect();
+  const std::string all = client.Send(Get(Link())).UntilClosed();
+  EXPECT_THAT(all, HasSubstr("Content-Length: 20\r\n"));
+  EXPECT_EQ(RawClient::BodyOf(all), "0123456789");
+}
+
+TEST_F(DownloadTest, AFileThatChangedMeanwhileIsNotServedAsTheOldOne) {
+  StartServer();
+  agent_.read_file.Open()->Fail(absl::AbortedError("another file by now"));
+  EXPECT_EQ(StatusOf(Get(Link())), 412);
+  EXPECT_EQ(agent_.read_file.requests().back().if_etag(), "tag");
+}
+
+TEST_F(DownloadTest, AnAgentThatIsAwayIsA503) {
+  StartServer();
+  agent_.get_sandbox.Fail(absl::UnavailableError("away"));
+  EXPECT_EQ(StatusOf(Get(Link())), 503);
+  EXPECT_EQ(StatusOf(Get(Link())), 200);
+}
+
+TEST_F(DownloadTest, ASlowReaderStopsTheAgentInsteadOfFillingMemory) {
+  const std::size_t chunks = 400;
+  info_.set_size(static_cast<std::int64_t>(chunks * kMaxFileChunk));
+  auto stream = agent_.read_file.Open();
+  agent::v1::FileChunk chunk;
+  chunk.set_data(std::string(kMaxFileChunk, 'x'));
+  for (std::size_t i = 0; i < chunks; ++i) stream->Send(chunk);
+  StartServer();
+  RawClient client(server_->port(), 4096);
+  client.Send(Get(Link()));
+  client.Until("\r\n\r\n");
+  // Nothing is pulled once the socket is full.
+  int before = -1;
+  while (before != stream->taken()) {
+    before = stream->taken();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_LT(before, 100);
+  client.Close();
+  while (!stream->abandoned()) std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace sandkeep

@@ -1,0 +1,120 @@
+// A whole HTTP front on a port of the kernel's choice: real sockets, real keys in a real database,
+// a scripted endpoint and a fake agent behind it.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/random.h"
+#include "common/strings.h"
+#include "gateway/downloads/handler.h"
+#include "gateway/downloads/link.h"
+#include "gateway/downloads/mime_types.h"
+#include "gateway/http/mcp_transport.h"
+#include "gateway/http/rate_limit.h"
+#include "gateway/http/router.h"
+#include "gateway/http/server.h"
+#include "gateway/keys/access_keys.h"
+#include "gateway/store/database.h"
+#include "tests/fakes/fake_agent_client.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/unit/gateway/http/raw_client.h"
+
+namespace sandkeep {
+
+class ScriptedEndpoint : public mcp::Endpoint {
+ public:
+  using Script = std::function<boost::asio::awaitable<mcp::Reply>(mcp::Request, mcp::EventSink&)>;
+
+  boost::asio::awaitable<mcp::Reply> Handle(mcp::Request request, mcp::EventSink& events) override {
+    return script(std::move(request), events);
+  }
+
+  Script script;
+};
+
+class GatewayFixture : public testing::Test {
+ protected:
+  GatewayFixture() {
+    std::string name = testing::TempDir() + "gateway-XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    KeyTable table(*OpenGatewayDatabase(folder_));
+    key_ = std::string(table.Add("ann", SystemRandom(), clock_)->Reveal());
+    keys_ = *AccessKeys::Start(std::move(table));
+    names_.listen_host = "127.0.0.1";
+  }
+  ~GatewayFixture() override {
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+    std::filesystem::remove_all(folder_);
+  }
+
+  // After the test has changed names_, options_ or rate_.
+  void StartServer() {
+    rate_limit_ = std::make_unique<http::RateLimit>(rate_, clock_);
+    auto policy = http::HostPolicy::Make(names_);
+    ASSERT_TRUE(policy.ok()) << policy.status();
+    transport_ = std::make_unique<http::McpTransport>(endpoint_, options_.timing);
+    router_ = std::make_unique<http::Router>(
+        *policy,
+        http::Router::Parts{
+            .keys = *keys_, .rate = *rate_limit_, .mcp = *transport_, .downloads = downloads_});
+    auto server = http::Server::Listen(io_, *router_, options_);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    server_->Start();
+    for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { io_.run(); });
+  }
+
+  RawClient Connect() { return RawClient(server_->port()); }
+
+  std::string Host() const { return StrCat("127.0.0.1:", server_->port()); }
+
+  std::string Get(std::string_view target, std::string_view more = "",
+                  std::string_view method = "GET") const {
+    return StrCat(method, " ", target, " HTTP/1.1\r\nHost: ", Host(), "\r\n", more, "\r\n");
+  }
+  std::string Post(std::string_view body, std::string_view more = "") const {
+    return StrCat("POST /mcp HTTP/1.1\r\nHost: ", Host(), "\r\nAuthorization: Bearer ", key_,
+                  "\r\nContent-Length: ", body.size(), "\r\n", more, "\r\n", body);
+  }
+  // The answer to one request on a connection of its own.
+  std::string Ask(std::string_view request) {
+    RawClient client = Connect();
+    return client.Send(request).Answer(request.substr(0, 5) == "HEAD ");
+  }
+  int StatusOf(std::string_view request) { return RawClient::StatusOf(Ask(request)); }
+
+  std::string folder_;
+  FakeClock clock_;
+  std::string key_;
+  std::unique_ptr<AccessKeys> keys_;
+  ScriptedEndpoint endpoint_;
+  FakeAgentClient agent_;
+  LinkSigner links_{{Secret("a signing key")}, std::chrono::seconds(3600), clock_};
+  MimeTypes types_ = MimeTypes::Load("/nonexistent");
+  DownloadHandler downloads_{agent_, links_, types_};
+  http::HostPolicySettings names_;
+  http::Server::Options options_;
+  int rate_ = 0;
+  std::unique_ptr<http::RateLimit> rate_limit_;
+  std::unique_ptr<http::McpTransport> transport_;
+  std::unique_ptr<http::Router> router_;
+  std::unique_ptr<http::Server> server_;
+  boost::asio::io_context io_{2};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      io_.get_executor()};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sandkeep
