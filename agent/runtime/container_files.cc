@@ -68,9 +68,10 @@ absl::Status WriteContainerFiles(const std::string& folder, const std::string& h
   return WriteUnlessSame(StrCat(folder, "/containerenv"), "engine=\"podman\"\n");
 }
 
-void RemoveContainerFiles(const std::string& folder) {
+absl::Status RemoveContainerFiles(const std::string& folder) {
   for (const std::string_view name : kNames) ::unlink(StrCat(folder, "/", name).c_str());
-  ::rmdir(folder.c_str());
+  if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, folder);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<pid_t> ReadPidFile(const std::string& folder) {

@@ -18,7 +18,7 @@ std::string ContainerFolder(const PodmanOptions& options, const EngineName& cont
 absl::Status WriteContainerFiles(const std::string& folder, const std::string& hostname,
                                  NetworkHelper network);
 
-void RemoveContainerFiles(const std::string& folder);
+absl::Status RemoveContainerFiles(const std::string& folder);
 
 // What the engine wrote at the last start.
 absl::StatusOr<pid_t> ReadPidFile(const std::string& folder);

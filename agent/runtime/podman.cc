@@ -69,7 +69,7 @@ Async<ProcessResult> Podman::Call(Arguments arguments, std::chrono::milliseconds
   }
   CO_RETURN_IF_ERROR(result.status());
   if (!result->succeeded()) {
-    Log(result->timed_out ? Severity::kWarning : Severity::kInfo, "engine.call",
+    Log(result->timed_out ? Severity::kWarning : Severity::kDebug, "engine.call",
         {{"call", name}, {"result", result->Summary()}});
   }
   if (result->timed_out) co_return EngineFailure(name, *result);

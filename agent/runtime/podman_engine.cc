@@ -138,7 +138,7 @@ Async<void> PodmanEngine::Diagnose(absl::Status failure) {
   co_return failure;
 }
 
-void PodmanEngine::Remember(const EngineName& container, const InitProcess& init) {
+void PodmanEngine::Remember(const EngineName& container, const ContainerInit& init) {
   KnownInit known{init.pid, UniqueFd(::fcntl(init.pidfd.get(), F_DUPFD_CLOEXEC, 0))};
   const absl::MutexLock lock(&mutex_);
   inits_.insert_or_assign(container, std::move(known));

@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "agent/runtime/init_process.h"
+#include "agent/runtime/container_init.h"
 #include "agent/runtime/podman.h"
 #include "agent/runtime/podman_output.h"
 
@@ -48,7 +48,7 @@ class PodmanEngine {
   // Why a start failed, from what is there: image, disk; else `failure` itself.
   Async<void> Diagnose(absl::Status failure);
 
-  void Remember(const EngineName& container, const InitProcess& init);
+  void Remember(const EngineName& container, const ContainerInit& init);
   void Forget(const EngineName& container);
   // Empty: unknown.
   KnownInit Find(const EngineName& container) const;

@@ -16,6 +16,7 @@
 #include "agent/runtime/volume_folders.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -30,23 +31,14 @@ asio::awaitable<void> Pause(std::chrono::milliseconds time) {
   co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-// The folder and files of a container to be, written where blocking is allowed.
-Async<void> WriteFiles(std::string folder, std::string hostname, NetworkHelper network) {
-  co_return WriteContainerFiles(folder, hostname, network);
-}
-
-Async<void> WriteBindingFile(std::string volumes, EngineName volume, std::string text) {
-  co_return WriteBinding(volumes, volume, text);
-}
-
-asio::awaitable<std::vector<VolumeRecord>> ReadBindings(std::vector<ListedVolume> listed) {
+std::vector<VolumeRecord> ReadBindings(const std::vector<ListedVolume>& listed) {
   std::vector<VolumeRecord> records;
   for (const ListedVolume& volume : listed) {
     const auto volumes = VolumesFolder(volume.mountpoint, volume.name);
     std::string binding = volumes.ok() ? ReadBinding(*volumes, volume.name) : "";
     records.push_back({volume.name, std::move(binding)});
   }
-  co_return records;
+  return records;
 }
 
 class PodmanRuntime : public ContainerRuntime {
@@ -95,9 +87,9 @@ Async<void> PodmanRuntime::CreateVolume(EngineName volume, std::string binding) 
                         co_await engine_.podman().Exists("volume", volume.text()));
     if (!exists) co_return co_await engine_.Diagnose(EngineFailure("volume create", created));
   }
-  CO_ASSIGN_OR_RETURN(std::string volumes, co_await engine_.Volumes(volume));
-  Async<void> write = WriteBindingFile(std::move(volumes), volume, std::move(binding));
-  co_return co_await asio::co_spawn(engine_.blocking(), std::move(write), asio::use_awaitable);
+  CO_ASSIGN_OR_RETURN(const std::string volumes, co_await engine_.Volumes(volume));
+  auto write = [volumes, volume, binding] { return WriteBinding(volumes, volume, binding); };
+  co_return co_await RunOn(engine_.blocking(), std::move(write));
 }
 
 Async<UniqueFd> PodmanRuntime::OpenVolume(EngineName volume) {
@@ -123,7 +115,7 @@ Async<void> PodmanRuntime::RemoveVolume(EngineName volume) {
 // ---- Starting ----
 
 Async<RunningContainer> PodmanRuntime::Take(EngineName container, std::string hostname, pid_t pid) {
-  CO_ASSIGN_OR_RETURN(InitProcess init, co_await TakeInit(pid));
+  CO_ASSIGN_OR_RETURN(ContainerInit init, co_await TakeInit(pid));
   engine_.Remember(container, init);
   RunningContainer running{std::move(container), std::move(hostname), pid, std::move(init.pidfd),
                            std::move(init.channel)};
@@ -175,9 +167,10 @@ Async<RunningContainer> PodmanRuntime::Start(EngineName container, EngineName vo
   absl::Status failure;
   for (int tries = 0; tries < kEngineTries; ++tries) {
     if (tries > 0) co_await Pause(kEngineRetryPause);
-    Async<void> write = WriteFiles(folder, hostname, network);
-    CO_RETURN_IF_ERROR(
-        co_await asio::co_spawn(engine_.blocking(), std::move(write), asio::use_awaitable));
+    auto write = [folder, hostname, network] {
+      return WriteContainerFiles(folder, hostname, network);
+    };
+    CO_RETURN_IF_ERROR(co_await RunOn(engine_.blocking(), std::move(write)));
     auto running = co_await StartOnce(spec);
     if (running.ok()) co_return running;
     failure = co_await engine_.Diagnose(running.status());
@@ -228,8 +221,9 @@ Async<void> PodmanRuntime::Remove(EngineName container) {
   Kill(container);
   Arguments arguments = {"rm", "--force", "--ignore", "--time=0", container.text()};
   CO_RETURN_IF_ERROR(co_await Insist(container, std::move(arguments)));
-  RemoveContainerFiles(ContainerFolder(engine_.options(), container));
-  co_return absl::OkStatus();
+  const std::string folder = ContainerFolder(engine_.options(), container);
+  auto clean = [folder] { return RemoveContainerFiles(folder); };
+  co_return co_await RunOn(engine_.blocking(), std::move(clean));
 }
 
 // ---- Freezing ----
@@ -291,9 +285,8 @@ Async<EngineObjects> PodmanRuntime::ListOurs() {
   list = ListVolumesArguments(options);
   CO_ASSIGN_OR_RETURN(text, co_await engine_.podman().Read(std::move(list)));
   CO_ASSIGN_OR_RETURN(auto volumes, ParseVolumes(text, options.instance));
-  auto read = ReadBindings(std::move(volumes));
-  objects.volumes =
-      co_await asio::co_spawn(engine_.blocking(), std::move(read), asio::use_awaitable);
+  auto read = [volumes = std::move(volumes)] { return ReadBindings(volumes); };
+  objects.volumes = co_await RunOn(engine_.blocking(), std::move(read));
   co_return objects;
 }
 

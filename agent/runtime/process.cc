@@ -118,10 +118,11 @@ bool Reap(int pidfd, ProcessResult& result) {
 
 // Reaps one that was killed, whenever it is gone.
 asio::awaitable<void> ReapLater(std::shared_ptr<asio::posix::stream_descriptor> pidfd) {
-  co_await pidfd->async_wait(asio::posix::descriptor_base::wait_read,
-                             asio::as_tuple(asio::use_awaitable));
   ProcessResult ignored;
-  Reap(pidfd->native_handle(), ignored);
+  while (!Reap(pidfd->native_handle(), ignored)) {
+    co_await pidfd->async_wait(asio::posix::descriptor_base::wait_read,
+                               asio::as_tuple(asio::use_awaitable));
+  }
 }
 
 struct Running {
@@ -162,22 +163,31 @@ void KillAtDeadline(const std::shared_ptr<Deadline>& deadline, std::chrono::mill
   });
 }
 
-Async<ProcessResult> RunOn(Strand strand, ProcessCommand command, std::chrono::milliseconds after) {
+Async<ProcessResult> RunOnStrand(Strand strand, ProcessCommand command,
+                                 std::chrono::milliseconds after) {
   CO_ASSIGN_OR_RETURN(Running running, StartCaptured(command, strand));
   auto pidfd =
       std::make_shared<asio::posix::stream_descriptor>(strand, running.process.pidfd.Release());
   auto deadline = std::make_shared<Deadline>(strand, running.process.pid);
   KillAtDeadline(deadline, after);
   auto give_up = std::make_shared<asio::steady_timer>(strand);
+  auto hopeless = std::make_shared<bool>(false);
   give_up->expires_after(after + kKilledProcessGrace);
-  give_up->async_wait([pidfd, give_up](boost::system::error_code error) {
-    if (!error) pidfd->cancel(error);
+  give_up->async_wait([pidfd, hopeless](boost::system::error_code error) {
+    if (error) return;
+    *hopeless = true;
+    pidfd->cancel(error);
   });
 
-  co_await pidfd->async_wait(asio::posix::descriptor_base::wait_read,
-                             asio::as_tuple(asio::use_awaitable));
   ProcessResult result;
-  const bool ended = Reap(pidfd->native_handle(), result);
+  bool ended = Reap(pidfd->native_handle(), result);
+  while (!ended && !*hopeless) {
+    // May come back too early: with several threads asio can mistake an event of a descriptor that
+    // was closed for one of ours.
+    co_await pidfd->async_wait(asio::posix::descriptor_base::wait_read,
+                               asio::as_tuple(asio::use_awaitable));
+    ended = Reap(pidfd->native_handle(), result);
+  }
   deadline->pid = 0;
   deadline->timer.cancel();
   give_up->cancel();
@@ -206,7 +216,7 @@ std::string ProcessResult::Summary() const {
 Async<ProcessResult> RunProcess(ProcessCommand command, std::chrono::milliseconds deadline) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const Strand strand = asio::make_strand(executor);
-  Async<ProcessResult> run = RunOn(strand, std::move(command), deadline);
+  Async<ProcessResult> run = RunOnStrand(strand, std::move(command), deadline);
   co_return co_await asio::co_spawn(strand, std::move(run), asio::use_awaitable);
 }
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/runtime/cgroup.h"
-#include "agent/runtime/init_process.h"
+#include "agent/runtime/container_init.h"
 #include "agent/runtime/volume_folders.h"
 
 namespace sandkeep {

@@ -14,7 +14,7 @@
 
 namespace sandkeep {
 
-struct InitProcess {
+struct ContainerInit {
   pid_t pid = 0;
   UniqueFd pidfd;
   UniqueFd channel;
@@ -23,7 +23,7 @@ struct InitProcess {
 // Takes the channel; waits while the engine's runtime is still becoming our init. NotFound: there
 // is no such process. FailedPrecondition: the host forbids it (yama). Unavailable: it isn't our
 // init, or it died.
-Async<InitProcess> TakeInit(pid_t pid);
+Async<ContainerInit> TakeInit(pid_t pid);
 
 // The text of /proc/<pid>/status says that it is PID 1 of a pid namespace below ours.
 bool IsNamespaceInit(std::string_view proc_status);

@@ -1,4 +1,4 @@
-#include "agent/runtime/init_process.h"
+#include "agent/runtime/container_init.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -88,8 +88,8 @@ void KillProcess(const UniqueFd& pidfd) {
   ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
 }
 
-Async<InitProcess> TakeInit(pid_t pid) {
-  InitProcess init;
+Async<ContainerInit> TakeInit(pid_t pid) {
+  ContainerInit init;
   init.pid = pid;
   init.pidfd.Reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!init.pidfd) co_return absl::NotFoundError(StrCat("there is no process ", pid));
