@@ -62,15 +62,13 @@ absl::StatusOr<Entry> ParseEntry(std::string_view setting, std::string_view text
   return Entry{*uid, std::string(prefix)};
 }
 
-absl::StatusOr<std::vector<Entry>> ParseList(std::string_view setting, std::string_view list) {
-  std::string text(list);
-  std::replace(text.begin(), text.end(), ' ', ',');
+absl::StatusOr<std::vector<Entry>> ParseList(std::string_view setting,
+                                             const std::vector<std::string>& list) {
   std::vector<Entry> entries;
-  for (const std::string_view part : Split(text, ',')) {
-    if (part.empty()) continue;
-    ASSIGN_OR_RETURN(Entry entry, ParseEntry(setting, part));
+  for (const std::string& text : list) {
+    ASSIGN_OR_RETURN(Entry entry, ParseEntry(setting, text));
     for (const Entry& other : entries) {
-      if (other.uid == entry.uid) return Refuse(setting, part, "this user is listed twice");
+      if (other.uid == entry.uid) return Refuse(setting, text, "this user is listed twice");
     }
     entries.push_back(std::move(entry));
   }
@@ -79,15 +77,15 @@ absl::StatusOr<std::vector<Entry>> ParseList(std::string_view setting, std::stri
 
 }  // namespace
 
-absl::StatusOr<std::vector<Peer>> ParsePeers(std::string_view frontend_uids,
-                                             std::string_view operator_uids) {
-  ASSIGN_OR_RETURN(const std::vector<Entry> frontends, ParseList(kFrontends, frontend_uids));
-  ASSIGN_OR_RETURN(const std::vector<Entry> operators, ParseList(kOperators, operator_uids));
+absl::StatusOr<std::vector<Peer>> ParsePeers(const std::vector<std::string>& frontends,
+                                             const std::vector<std::string>& operators) {
+  ASSIGN_OR_RETURN(const std::vector<Entry> front_entries, ParseList(kFrontends, frontends));
+  ASSIGN_OR_RETURN(const std::vector<Entry> operator_entries, ParseList(kOperators, operators));
   std::vector<Peer> peers;
-  for (const Entry& entry : frontends) {
+  for (const Entry& entry : front_entries) {
     peers.push_back({.uid = entry.uid, .frontend = true, .operate = false, .prefix = entry.prefix});
   }
-  for (const Entry& entry : operators) {
+  for (const Entry& entry : operator_entries) {
     const auto known = std::find_if(peers.begin(), peers.end(),
                                     [&](const Peer& peer) { return peer.uid == entry.uid; });
     if (known != peers.end()) {

@@ -20,10 +20,10 @@ struct Peer {
   std::string prefix;
 };
 
-// Both settings: entries `user` or (front ends only) `user:prefix`, separated by commas or spaces;
-// a user is a name or a number. A user in both lists has both roles. InvalidArgument: the message
-// names the setting and the entry.
-absl::StatusOr<std::vector<Peer>> ParsePeers(std::string_view frontend_uids,
-                                             std::string_view operator_uids);
+// The entries of both settings: `user` or (front ends only) `user:prefix`; a user is a name or a
+// number. A user in both lists has both roles. InvalidArgument: the message names the setting and
+// the entry.
+absl::StatusOr<std::vector<Peer>> ParsePeers(const std::vector<std::string>& frontends,
+                                             const std::vector<std::string>& operators);
 
 }  // namespace sandkeep

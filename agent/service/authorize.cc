@@ -23,18 +23,14 @@ absl::Status MayCall(const Peer& peer, const Rpc& rpc) {
                                                 : "front ends (AGENT_FRONTEND_UIDS)"));
 }
 
-absl::Status MayName(const Peer& peer, const Rpc& rpc, const PrincipalId& principal) {
-  if (AsOperator(peer, rpc) || peer.prefix.empty() || principal.prefix() == peer.prefix) {
-    return absl::OkStatus();
-  }
-  return absl::PermissionDeniedError(
-      StrCat("this front end may only name principals that begin with ", peer.prefix, "-"));
+bool IsBoundToPrefix(const Peer& peer, const Rpc& rpc) {
+  return !AsOperator(peer, rpc) && !peer.prefix.empty();
 }
 
-absl::Status MayUse(const Peer& peer, const Rpc& rpc, const SandboxRef& ref) {
-  if (ref.principal.has_value()) return MayName(peer, rpc, *ref.principal);
-  if (AsOperator(peer, rpc) || peer.prefix.empty()) return absl::OkStatus();
-  return absl::PermissionDeniedError("this front end must name the principal, not a key");
+absl::Status MayName(const Peer& peer, const Rpc& rpc, const PrincipalId& principal) {
+  if (!IsBoundToPrefix(peer, rpc) || principal.prefix() == peer.prefix) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      StrCat("this front end may only name principals that begin with ", peer.prefix, "-"));
 }
 
 }  // namespace sandkeep

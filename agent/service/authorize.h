@@ -15,7 +15,8 @@ absl::Status MayCall(const Peer& peer, const Rpc& rpc);
 // operators call.
 absl::Status MayName(const Peer& peer, const Rpc& rpc, const PrincipalId& principal);
 
-// A key alone is somebody's link: a peer that is bound to a prefix can't use it.
-absl::Status MayUse(const Peer& peer, const Rpc& rpc, const SandboxRef& ref);
+// Whether MayName must be asked about a sandbox that is named by its key alone: only the manager
+// knows whose it is.
+bool IsBoundToPrefix(const Peer& peer, const Rpc& rpc);
 
 }  // namespace sandkeep

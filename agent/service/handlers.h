@@ -48,6 +48,10 @@ class Handlers {
   const Peer& peer() const { return peer_; }
 
  private:
+  // Whether the peer may use this sandbox. One that it names by a link's key and that belongs to
+  // another front end's principal is NotFound, as if there were none.
+  Async<void> Admit(const Rpc& rpc, SandboxRef ref);
+
   // Until the job's outcome, the end of what there is, or the reader's going.
   Async<void> Follow(std::unique_ptr<JobWatcher> watcher, JobEvents& events);
 

@@ -111,16 +111,34 @@ TEST(AgentApiTest, APeerWithAPrefixNamesNobodyElsesPrincipal) {
   AgentHarness agent({.uid = ::geteuid(), .frontend = true, .operate = false, .prefix = "stdio"});
   const auto foreign = agent.Run(agent.client->GetSandbox(Named<v1::GetSandboxRequest>()));
   EXPECT_TRUE(absl::IsPermissionDenied(foreign.status())) << foreign.status();
-  v1::StatFileRequest by_key;
-  by_key.mutable_sandbox()->set_key("amber-otter-aaaaaaaaaaaaaaaa");
-  by_key.set_path("a");
-  EXPECT_TRUE(absl::IsPermissionDenied(agent.Run(agent.client->StatFile(by_key)).status()));
   EXPECT_EQ(agent.manager.calls, 0);
 
   agent.manager.get = [](SandboxRef) { return Answered<SandboxSnapshot>(SomeSandbox()); };
   auto own = Named<v1::GetSandboxRequest>();
   own.mutable_sandbox()->set_principal("stdio-7");
   EXPECT_TRUE(agent.Run(agent.client->GetSandbox(own)).ok());
+}
+
+TEST(AgentApiTest, ALinkOfAnotherFrontEndsPrincipalLeadsNowhere) {
+  Peer peer{.uid = ::geteuid(), .frontend = true, .operate = false, .prefix = "stdio"};
+  const auto stat_by_key = [](AgentHarness& agent) {
+    agent.manager.get = [](SandboxRef) { return Answered<SandboxSnapshot>(SomeSandbox()); };
+    agent.manager.stat_file = [](SandboxRef, RelPath) {
+      return Answered<SandboxFile>(SandboxFile{.key = SomeSandbox().key,
+                                               .generation = SomeSandbox().generation,
+                                               .entry = {},
+                                               .file = UniqueFd()});
+    };
+    v1::StatFileRequest request;
+    request.mutable_sandbox()->set_key("amber-otter-aaaaaaaaaaaaaaaa");
+    request.set_path("a");
+    return agent.Run(agent.client->StatFile(request)).status();
+  };
+  AgentHarness foreign(peer);
+  EXPECT_TRUE(absl::IsNotFound(stat_by_key(foreign)));
+  peer.prefix = "key";
+  AgentHarness own(peer);
+  EXPECT_EQ(stat_by_key(own), absl::OkStatus());
 }
 
 TEST(AgentApiTest, AFieldOfALaterVersionIsIgnored) {
