@@ -163,7 +163,8 @@ boost::asio::awaitable<void> Sandbox::WriteTouch(absl::Time used) {
 }
 
 void Sandbox::OnActivity() {
-  if (row_.last_used != absl::InfinitePast() && recorded_) {
+  const int active = jobs_->running() + jobs_->left_behind();
+  if (std::exchange(active_, active) != active && recorded_) {
     row_.last_used = context_.clock.Now();
     TouchSoon();
   }

@@ -161,6 +161,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool has_slot_ = false;
   bool init_broken_ = false;
   int calls_ = 0;
+  int active_ = 0;                    // Jobs that run or left processes behind, as last seen.
   absl::Time touched_;                // last_used as it stands in the store.
   std::vector<std::string> cut_off_;  // Heads of commands that ended with their container.
   StrandLock lock_;

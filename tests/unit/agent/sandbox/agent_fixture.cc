@@ -1,0 +1,137 @@
+#include "tests/unit/agent/sandbox/agent_fixture.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "agent/file_process/file_process.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+Async<JobEvent> NextOf(JobWatcher& watcher) { return watcher.Next(); }
+
+}  // namespace
+
+AgentTest::AgentTest() {
+  std::string pattern = testing::TempDir() + "agent-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+  state_dir_ = pattern;
+  limits_.min_free_bytes = 0;
+}
+
+AgentTest::~AgentTest() {
+  Die();
+  std::filesystem::remove_all(state_dir_);
+}
+
+void AgentTest::SetUp() {
+  const auto probe = InitProcess::Start();
+  if (!probe.ok()) GTEST_SKIP() << probe.status();
+  Boot();
+}
+
+void AgentTest::Boot() {
+  BootWithoutRecovery();
+  const absl::Status recovered = Wait(agent_->manager->Recover());
+  ASSERT_TRUE(recovered.ok()) << recovered;
+}
+
+void AgentTest::BootWithoutRecovery() {
+  agent_ = std::make_unique<Agent>();
+  auto store = OpenStore(state_dir_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  agent_->store = *std::move(store);
+  const VolumeOpener opener = [this](EngineName volume) { return runtime_.OpenVolume(volume); };
+  FileProcessOptions options;
+  options.program = SANDKEEP_FILES_EXECUTABLE;
+  agent_->files = MakeFileProcess(agent_->io.get_executor(), options, opener);
+  auto manager = MakeSandboxManager(agent_->io.get_executor(), runtime_, *agent_->files,
+                                    *agent_->store, clock_, random_, limits_, state_dir_);
+  ASSERT_TRUE(manager.ok()) << manager.status();
+  agent_->manager = *std::move(manager);
+  for (int i = 0; i < 2; ++i) {
+    agent_->threads.emplace_back([io = &agent_->io] { io->run(); });
+  }
+}
+
+void AgentTest::Die() {
+  if (!agent_) return;
+  agent_->io.stop();
+  for (std::thread& thread : agent_->threads) thread.join();
+  agent_->manager.reset();
+  agent_->files.reset();
+  agent_->store.reset();
+  agent_.reset();
+}
+
+JobSpec AgentTest::Command(std::string text) {
+  JobSpec spec{.id = JobId::Random(random_),
+               .command = std::move(text),
+               .cwd = "",
+               .env = {},
+               .stdin_text = ""};
+  return spec;
+}
+
+absl::StatusOr<StartedJob> AgentTest::Start(const PrincipalId& principal, std::string label,
+                                            std::string command) {
+  return Wait(manager().StartJob(principal, std::move(label), Command(std::move(command))));
+}
+
+absl::StatusOr<Result> AgentTest::Run(const PrincipalId& principal, std::string label,
+                                      std::string command) {
+  ASSIGN_OR_RETURN(StartedJob started, Start(principal, std::move(label), std::move(command)));
+  Outcome outcome;
+  std::string output = ReadToEnd(*started.watcher, &outcome);
+  return Result{
+      .started = std::move(started), .output = std::move(output), .outcome = std::move(outcome)};
+}
+
+std::string AgentTest::OutputOf(const PrincipalId& principal, std::string label,
+                                std::string command) {
+  const absl::StatusOr<Result> result = Run(principal, std::move(label), std::move(command));
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? result->output : "";
+}
+
+std::string AgentTest::ReadToEnd(JobWatcher& watcher, Outcome* outcome) {
+  std::string output;
+  for (;;) {
+    absl::StatusOr<JobEvent> event = Wait(NextOf(watcher));
+    EXPECT_TRUE(event.ok()) << event.status();
+    if (!event.ok() || event->kind == JobEvent::Kind::kEndOfWhatThereIs) return output;
+    if (event->kind == JobEvent::Kind::kOutput) output += event->output.data;
+    if (event->kind != JobEvent::Kind::kOutcome) continue;
+    *outcome = event->outcome;
+    return output;
+  }
+}
+
+void AgentTest::ReadUntil(JobWatcher& watcher, std::string_view text) {
+  std::string output;
+  while (output.find(text) == std::string::npos) {
+    absl::StatusOr<JobEvent> event = Wait(NextOf(watcher));
+    ASSERT_TRUE(event.ok()) << event.status();
+    ASSERT_NE(event->kind, JobEvent::Kind::kOutcome) << output;
+    output += event->output.data;
+  }
+}
+
+SandboxRef AgentTest::RefOf(const PrincipalId& principal, std::string label) {
+  return SandboxRef{.principal = principal, .label = std::move(label), .key = std::nullopt};
+}
+
+bool AgentTest::Becomes(const SandboxRef& ref, SandboxState state) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto snapshot = Wait(manager().Get(ref));
+    if (snapshot.ok() && snapshot->state == state) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+}  // namespace sandkeep
