@@ -45,11 +45,12 @@ absl::Status Gone() { return absl::CancelledError("The client closed its stream.
 }  // namespace
 
 Async<void> JobRun::Follow(v1::StartJobRequest request) {
-  if (co_await ClientIsGone()) co_return Gone();
+  bool gone = co_await ClientIsGone();
+  if (gone) co_return Gone();
   // A job must have started before it can be ended.
   co_await NoteClosedStream();
   absl::Status status = co_await Start(request);
-  bool gone = co_await ClientIsGone();
+  gone = co_await ClientIsGone();
   if (status.ok() && !gone) {
     co_await HeedClosedStream();
     status = co_await FollowToEnd();
@@ -97,7 +98,8 @@ Async<void> JobRun::FollowToEnd() {
     if (status.ok()) continue;
     if (!absl::IsUnavailable(status) || !MayRetry()) co_return status;
     co_await Pause(kReattachPause);
-    if (co_await ClientIsGone()) co_return Gone();
+    const bool gone = co_await ClientIsGone();
+    if (gone) co_return Gone();
     if (!polls_) Watch();
   }
   co_return absl::OkStatus();
@@ -169,7 +171,8 @@ Async<void> JobRun::PollOutput() {
   for (std::chrono::milliseconds delay = kMinOutputPoll;;
        delay = std::min(delay * 2, kMaxOutputPoll)) {
     co_await Pause(delay);
-    if (co_await ClientIsGone()) co_return Gone();
+    const bool gone = co_await ClientIsGone();
+    if (gone) co_return Gone();
     // One byte that is known to be there: what counts is the job's state beside it.
     v1::ReadOutputRequest request = OutputRequest(view_.output.end() - 1, 1);
     auto answer = co_await agent_.ReadOutput(std::move(request));
