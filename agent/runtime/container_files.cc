@@ -47,7 +47,8 @@ absl::Status WriteUnlessSame(const std::string& path, std::string_view text) {
   const auto present = ReadSmallFile(path, 4_KiB);
   // A running container has the file mounted: replacing it would leave that one with the old.
   if (present.ok() && *present == text) return absl::OkStatus();
-  return ReplaceFile(path, text, kFileMode);
+  // Written anew at the next start, should a power cut take it.
+  return ReplaceFile(path, text, kFileMode, Durability::kVolatile);
 }
 
 }  // namespace

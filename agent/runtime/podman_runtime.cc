@@ -1,7 +1,5 @@
 #include "agent/runtime/podman_runtime.h"
 
-#include <unistd.h>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -11,8 +9,8 @@
 #include "agent/runtime/cgroup.h"
 #include "agent/runtime/container_files.h"
 #include "agent/runtime/podman_engine.h"
+#include "agent/runtime/podman_probe.h"
 #include "agent/runtime/small_file.h"
-#include "agent/runtime/subordinate_ids.h"
 #include "agent/runtime/volume_folders.h"
 #include "common/limits.h"
 #include "common/log.h"
@@ -46,7 +44,7 @@ class PodmanRuntime : public ContainerRuntime {
   PodmanRuntime(const asio::any_io_executor& executor, PodmanOptions options)
       : engine_(executor, std::move(options)) {}
 
-  Async<EngineInfo> Probe() override;
+  Async<EngineInfo> Probe() override { return ProbeEngine(engine_); }
   Async<void> CreateVolume(EngineName volume, std::string binding) override;
   Async<UniqueFd> OpenVolume(EngineName volume) override;
   Async<RunningContainer> Start(EngineName container, EngineName volume,
@@ -65,13 +63,14 @@ class PodmanRuntime : public ContainerRuntime {
   Async<RunningContainer> TakeStarted(EngineName container, std::string hostname);
   Async<RunningContainer> StartOnce(const ContainerSpec& spec);
   Async<RunningContainer> StartPresent(const ContainerSpec& spec, InspectedContainer present);
+  // After a failed start: nothing stays of a container that isn't there.
+  asio::awaitable<void> CleanUp(const ContainerSpec& spec);
   // Calls podman until it succeeds or the container is gone.
   Async<void> Insist(EngineName container, Arguments arguments);
   void Kill(const EngineName& container);
   Async<void> SetFrozenState(EngineName container, bool frozen);
   absl::StatusOr<std::string> GroupOf(const EngineName& container) const;
   ContainerState StateNow(const ListedContainer& container) const;
-  Async<std::vector<std::string>> Problems();
 
   PodmanEngine engine_;
 };
@@ -145,6 +144,12 @@ Async<RunningContainer> PodmanRuntime::StartPresent(const ContainerSpec& spec,
 }
 
 Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec) {
+  // A pid file says that it was started before: looking first saves a run that must fail.
+  if (ReadPidFile(spec.files).ok()) {
+    auto known = co_await engine_.Inspect(spec.name);
+    if (known.ok()) co_return co_await StartPresent(spec, *std::move(known));
+    if (!absl::IsNotFound(known.status())) co_return known.status();
+  }
   Arguments arguments = RunArguments(engine_.options(), spec);
   CO_ASSIGN_OR_RETURN(const ProcessResult run,
                       co_await engine_.podman().Call(std::move(arguments), kEngineStartDeadline));
@@ -177,7 +182,15 @@ Async<RunningContainer> PodmanRuntime::Start(EngineName container, EngineName vo
     if (!absl::IsUnavailable(failure)) break;
     Log(Severity::kWarning, "engine.start", {{"container", spec.name.text()}, {"why", failure}});
   }
+  co_await CleanUp(spec);
   co_return failure;
+}
+
+asio::awaitable<void> PodmanRuntime::CleanUp(const ContainerSpec& spec) {
+  const auto present = co_await engine_.Inspect(spec.name);
+  if (!absl::IsNotFound(present.status())) co_return;
+  auto clean = [folder = spec.files] { return RemoveContainerFiles(folder); };
+  (co_await RunOn(engine_.blocking(), std::move(clean))).IgnoreError();
 }
 
 Async<RunningContainer> PodmanRuntime::Attach(EngineName container) {
@@ -288,46 +301,6 @@ Async<EngineObjects> PodmanRuntime::ListOurs() {
   auto read = [volumes = std::move(volumes)] { return ReadBindings(volumes); };
   objects.volumes = co_await RunOn(engine_.blocking(), std::move(read));
   co_return objects;
-}
-
-Async<std::vector<std::string>> PodmanRuntime::Problems() {
-  const PodmanOptions& options = engine_.options();
-  std::vector<std::string> problems;
-  const auto note = [&problems](const absl::Status& status) {
-    if (!status.ok()) problems.emplace_back(ToStd(status.message()));
-  };
-  const auto image = co_await engine_.podman().Exists("image", options.image);
-  note(image.status());
-  if (image.ok() && !*image) {
-    problems.push_back(
-        StrCat("the image ", options.image, " is missing: run deploy/image/build.sh"));
-  }
-  note((co_await engine_.Network()).status());
-  note(OwnSubordinateIds("/etc/subuid").status());
-  note(OwnSubordinateIds("/etc/subgid").status());
-  if (::access(options.init_path.c_str(), X_OK) != 0) {
-    problems.push_back(StrCat("sandkeep-init isn't at ", options.init_path, ": set INIT_PATH"));
-  }
-  co_return problems;
-}
-
-Async<EngineInfo> PodmanRuntime::Probe() {
-  EngineInfo info;
-  info.cgroup_v2 = engine_.Limits().cgroup.v2;
-  const auto version = co_await engine_.Version();
-  if (!version.ok()) {
-    info.problems.emplace_back(ToStd(version.status().message()));
-    co_return info;
-  }
-  info.engine = StrCat("podman ", version->text);
-  CO_ASSIGN_OR_RETURN(info.problems, co_await Problems());
-  const auto network = co_await engine_.Network();
-  if (network.ok()) {
-    info.network = *network == NetworkHelper::kPasta         ? "pasta"
-                   : *network == NetworkHelper::kSlirp4netns ? "slirp4netns"
-                                                             : "none";
-  }
-  co_return info;
 }
 
 }  // namespace

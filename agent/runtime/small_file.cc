@@ -57,7 +57,9 @@ absl::Status WriteKernelFile(const std::string& path, std::string_view text) {
   return WriteAll(fd.get(), text, path);
 }
 
-absl::Status ReplaceFile(const std::string& path, std::string_view text, mode_t mode) {
+absl::Status ReplaceFile(const std::string& path, std::string_view text, mode_t mode,
+                         Durability durability) {
+  const bool durable = durability == Durability::kDurable;
   const std::string temporary = StrCat(path, ".new");
   // A left-over of a write that was cut off; O_EXCL then makes sure that it is a file of ours.
   ::unlink(temporary.c_str());
@@ -67,9 +69,9 @@ absl::Status ReplaceFile(const std::string& path, std::string_view text, mode_t 
   // Whatever the umask.
   if (::fchmod(fd.get(), mode) != 0) return ErrnoStatus(errno, temporary);
   RETURN_IF_ERROR(WriteAll(fd.get(), text, temporary));
-  if (::fdatasync(fd.get()) != 0) return ErrnoStatus(errno, temporary);
+  if (durable && ::fdatasync(fd.get()) != 0) return ErrnoStatus(errno, temporary);
   if (::rename(temporary.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, path);
-  return SyncFolderOf(path);
+  return durable ? SyncFolderOf(path) : absl::OkStatus();
 }
 
 }  // namespace sandkeep

@@ -19,7 +19,9 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path, std::size_t l
 // In place, one write: for files of the kernel's.
 absl::Status WriteKernelFile(const std::string& path, std::string_view text);
 
-// Whole or not at all, also after a power cut.
-absl::Status ReplaceFile(const std::string& path, std::string_view text, mode_t mode);
+// Whole or not at all. kDurable: also after a power cut; it costs two waits for the disk.
+enum class Durability { kVolatile, kDurable };
+absl::Status ReplaceFile(const std::string& path, std::string_view text, mode_t mode,
+                         Durability durability);
 
 }  // namespace sandkeep

@@ -39,7 +39,7 @@ absl::Status WriteBinding(const std::string& volumes, const EngineName& volume,
   if (present.ok() && !present->empty()) {
     return absl::FailedPreconditionError(StrCat("volume ", volume.text(), " is bound already"));
   }
-  return ReplaceFile(path, text, kBindingMode);
+  return ReplaceFile(path, text, kBindingMode, Durability::kDurable);
 }
 
 std::string ReadBinding(const std::string& volumes, const EngineName& volume) {
