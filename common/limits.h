@@ -131,6 +131,9 @@ inline constexpr std::chrono::milliseconds kMaxReconnectBackoff{500};
 // One attempt to connect, HTTP/2 greeting included; an agent that hangs is unavailable after it.
 inline constexpr std::chrono::milliseconds kConnectDeadline{900};
 
+// Strands, of which most wait: two threads so that one that is busy doesn't hold the rest.
+inline constexpr int kAgentThreads = 2;
+
 // ---- The engine ----
 // At most this many podman processes at once: more only wait for its locks.
 inline constexpr int kMaxEngineCalls = 2;
@@ -258,6 +261,8 @@ inline constexpr std::size_t kMaxMadeOnceBytes = 64;
 inline constexpr std::chrono::seconds kTouchInterval{10};
 // How long an answer about the engine is believed: a probe of podman costs 300 ms.
 inline constexpr std::chrono::seconds kProbeTtl{60};
+// Between two tries to take stock while the engine doesn't answer: who repairs it shouldn't wait.
+inline constexpr std::chrono::seconds kRecoveryRetry{2};
 // Between two looks for jobs that are past JOB_KEEP.
 inline constexpr std::chrono::minutes kJobSweepInterval{10};
 // Cut-off commands that the next result names.

@@ -56,6 +56,7 @@ class Manager : public SandboxManager {
 
   // ---- manager_recovery.cc ----
   Async<void> RecoverHere();
+  boost::asio::awaitable<void> RetryRecovery();
   Async<RecoveryPlan> Plan();
   Async<void> CarryOut(RecoveryPlan plan);
   Async<void> RecordChanges(const RecoveryPlan& plan);
@@ -78,6 +79,7 @@ class Manager : public SandboxManager {
   StrandLock lock_;
   std::optional<EngineInfo> engine_;
   Clock::Monotonic engine_asked_;
+  bool retrying_ = false;
 
   mutable std::mutex ready_mutex_;
   absl::Status ready_;

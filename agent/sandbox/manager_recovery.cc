@@ -10,6 +10,7 @@
 #include "agent/sandbox/garbage.h"
 #include "agent/sandbox/manager.h"
 #include "agent/state_dir.h"
+#include "common/limits.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -49,8 +50,22 @@ Async<void> Manager::RecoverHere() {
   absl::Status recovered = plan.status();
   if (plan.ok()) recovered = co_await CarryOut(*std::move(plan));
   SetReady(recovered);
-  if (recovered.ok()) Spawn(strand_, "manager.sweep", Sweep());
+  if (recovered.ok()) {
+    Spawn(strand_, "manager.sweep", Sweep());
+  } else if (!std::exchange(retrying_, true)) {
+    Spawn(strand_, "manager.retry", RetryRecovery());
+  }
   co_return recovered;
+}
+
+boost::asio::awaitable<void> Manager::RetryRecovery() {
+  boost::asio::steady_timer timer(strand_);
+  while (!Ready().ok()) {
+    timer.expires_after(kRecoveryRetry);
+    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    const absl::Status recovered = co_await RecoverHere();
+    if (!recovered.ok()) Log(Severity::kWarning, "recover.failed", {{"why", recovered}});
+  }
 }
 
 Async<RecoveryPlan> Manager::Plan() {

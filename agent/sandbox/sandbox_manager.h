@@ -112,8 +112,8 @@ class SandboxManager {
 
   // Reconciles records, engine and inits: running containers are taken over with their jobs, lost
   // records are rebuilt from the bindings beside the volumes, leftovers of ours are removed.
-  // Nothing that isn't ours is touched. Before any call; if it failed (engine missing, say), it is
-  // called again until it succeeds.
+  // Nothing that isn't ours is touched. Before any call. If it fails (engine missing, say), it is
+  // tried again every few seconds by itself; a second call tries at once.
   virtual Async<void> Recover() = 0;
 
   // `label` may be new: then the sandbox is made.
