@@ -1,0 +1,157 @@
+#include "agent/agent.h"
+
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <future>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "agent/file_process/file_process.h"
+#include "agent/runtime/podman_runtime.h"
+#include "agent/service/server.h"
+#include "agent/state_dir.h"
+#include "agent/store/store.h"
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/notify.h"
+#include "common/random.h"
+#include "common/status_codes.h"
+#include "common/status_macros.h"
+
+namespace sandkeep {
+namespace {
+
+namespace asio = boost::asio;
+
+// Both processes' users are in it; without it only our own user and root can connect.
+constexpr const char* kSocketGroup = "sandkeep-api";
+
+// Its memory holds the secret that keys are made with: no core file, and nothing of its own user
+// (podman, its helpers) may trace it.
+absl::Status Harden() {
+  const rlimit no_core = {0, 0};
+  if (::setrlimit(RLIMIT_CORE, &no_core) != 0) return ErrnoStatus(errno, "RLIMIT_CORE");
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return ErrnoStatus(errno, "PR_SET_DUMPABLE");
+  return absl::OkStatus();
+}
+
+// Each running command is a few descriptors.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::optional<gid_t> SocketGroup() {
+  const group* found = ::getgrnam(kSocketGroup);
+  return found == nullptr ? std::nullopt : std::optional<gid_t>(found->gr_gid);
+}
+
+// The threads that run every strand. Joined at the end, after the last work is done.
+class IoThreads {
+ public:
+  explicit IoThreads(asio::io_context& io) : io_(io), work_(io.get_executor()) {
+    for (int i = 0; i < kAgentThreads; ++i) threads_.emplace_back([&io] { io.run(); });
+  }
+  ~IoThreads() {
+    work_.reset();
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  asio::io_context& io_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::vector<std::thread> threads_;
+};
+
+// Waits, on the main thread, for something that runs on the others.
+absl::Status Await(asio::io_context& io, Async<void> coroutine) {
+  return asio::co_spawn(io, std::move(coroutine), asio::use_future).get();
+}
+
+int WaitForSignal(asio::signal_set& signals) {
+  std::promise<int> caught;
+  signals.async_wait(
+      [&caught](const boost::system::error_code&, int signal) { caught.set_value(signal); });
+  return caught.get_future().get();
+}
+
+// Tells systemd that the strands still turn.
+void KeepWatchdogFed(asio::steady_timer& timer, std::chrono::microseconds interval) {
+  timer.expires_after(interval);
+  timer.async_wait([&timer, interval](const boost::system::error_code& error) {
+    if (error) return;
+    Notify("WATCHDOG=1").IgnoreError();
+    KeepWatchdogFed(timer, interval);
+  });
+}
+
+// Recovers in the presence of a broken engine too: the server answers what is wrong, and tries
+// again with the next call.
+void RecoverOrSay(asio::io_context& io, SandboxManager& manager) {
+  const absl::Status recovered = Await(io, manager.Recover());
+  if (!recovered.ok()) Log(Severity::kError, "agent.recover", {{"error", recovered}});
+}
+
+}  // namespace
+
+absl::Status RunAgent(const AgentSettings& settings) {
+  RETURN_IF_ERROR(Harden());
+  RaiseDescriptorLimit();
+  ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(settings.state_dir));
+  ASSIGN_OR_RETURN(const InstanceId instance, state.Instance(SystemRandom()));
+
+  asio::io_context io(kAgentThreads);
+  asio::signal_set signals(io, SIGTERM, SIGINT);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(state.path()));
+  const std::unique_ptr<ContainerRuntime> runtime =
+      MakePodmanRuntime(io.get_executor(), settings.podman(instance));
+  FileProcessOptions files_options;
+  files_options.program = settings.files_path;
+  const std::unique_ptr<FileProcess> files = MakeFileProcess(
+      io.get_executor(), std::move(files_options),
+      [&runtime](EngineName volume) { return runtime->OpenVolume(std::move(volume)); });
+  ASSIGN_OR_RETURN(const std::unique_ptr<SandboxManager> manager,
+                   MakeSandboxManager(io.get_executor(), *runtime, *files, *store, SystemClock(),
+                                      SystemRandom(), settings.limits, state.path()));
+
+  asio::steady_timer watchdog(io);
+  const IoThreads threads(io);
+  RecoverOrSay(io, *manager);
+  ServerOptions options;
+  options.socket_path = settings.socket_path;
+  options.socket_group = SocketGroup();
+  options.peers = settings.peers;
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<AgentServer> server,
+      StartAgentServer(io.get_executor(), *manager, settings.facts(instance), std::move(options)));
+  Log(Severity::kInfo, "agent.listening",
+      {{"socket", settings.socket_path}, {"version", SANDKEEP_VERSION}});
+  if (const absl::Status told = Notify("READY=1"); !told.ok()) {
+    Log(Severity::kWarning, "agent.notify", {{"error", told}});
+  }
+  if (const auto interval = WatchdogInterval()) KeepWatchdogFed(watchdog, *interval);
+
+  const int signal = WaitForSignal(signals);
+  Log(Severity::kInfo, "agent.stopping", {{"signal", signal}});
+  Notify("STOPPING=1").IgnoreError();
+  server.reset();
+  Log(Severity::kInfo, "agent.stopped");
+  // Sandboxes run on; the next agent takes them over from where the records stand.
+  return absl::OkStatus();
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,31 @@
+// What the command lines of both processes have in common: --help and --version, and where settings
+// come from. For their main.cc, before the first thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/settings.h"
+
+namespace sandkeep {
+
+struct Program {
+  Process process;
+  std::string_view name;
+  std::string_view usage;             // Lines, without the name.
+  std::string_view default_env_file;  // Read if it exists and --env_file isn't given.
+};
+
+// True: --help or --version was asked for and is answered on standard output, without reading any
+// setting.
+bool AnswerPlainQuestion(const Program& program, int argc, char** argv);
+
+// From the env file, the environment and `flags` (settings_flags.inc). InvalidArgument: every
+// mistake, a line each.
+absl::StatusOr<Settings> LoadSettings(const Program& program, std::string env_file,
+                                      std::vector<std::pair<std::string, std::string>> flags);
+
+}  // namespace sandkeep
