@@ -18,11 +18,13 @@ namespace {
 // Any id that isn't root's: nogroup, which nothing in a Debian image has as its only group.
 constexpr gid_t kForeignGid = 65534;
 constexpr unsigned kPidOne = 1;
+constexpr unsigned kPidBits = 0xffffffff;
 
 // prlimit(2) lets a process set another's limits when all ids of the two are equal, and RLIMIT_CPU
 // kills PID 1. The filter names PID 1 alone: a filter can't know the caller's own pid, and
 // `prlimit --pid $$` is a process that sets its parent's limits. The kernel takes the pid as an
-// int, so its lower half decides.
+// int, so its lower half decides. By libseccomp, which costs 110 KiB on disk and none that is
+// resident, and not by instructions of our own: it knows each architecture's calls.
 absl::Status RefusePrlimitOnInit() {
   const std::unique_ptr<void, void (*)(void*)> filter(::seccomp_init(SCMP_ACT_ALLOW),
                                                       ::seccomp_release);
@@ -30,8 +32,9 @@ absl::Status RefusePrlimitOnInit() {
   // A second system call table would be a second way: its calls don't exist.
   int error = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
   if (error == 0) {
-    error = ::seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
-                               SCMP_A0_64(SCMP_CMP_MASKED_EQ, 0xffffffffU, kPidOne));
+    const scmp_arg_cmp names_init{0, SCMP_CMP_MASKED_EQ, kPidBits, kPidOne};
+    error = ::seccomp_rule_add_array(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
+                                     &names_init);
   }
   if (error == 0) error = ::seccomp_load(filter.get());
   return error == 0 ? absl::OkStatus() : ErrnoStatus(-error, "seccomp");

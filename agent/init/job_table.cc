@@ -274,9 +274,10 @@ void JobTable::Refuse(const std::string& id, Refusal refusal) {
   channel_.Queue(frame);
 }
 
-void JobTable::RefuseAndErase(std::string id, Refusal refusal) {
+void JobTable::RefuseAndErase(const std::string& id, Refusal refusal) {
   Refuse(id, refusal);
-  jobs_.erase(id);
+  // By its place: the name may be the entry's own.
+  jobs_.erase(jobs_.find(id));
 }
 
 void JobTable::EraseForgotten() {

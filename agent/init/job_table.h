@@ -57,8 +57,7 @@ class JobTable {
   // The job of a request; answers Refused when there is none, and drops an id that can't be one.
   Job* Find(const std::string& id);
   void Refuse(const std::string& id, Refusal refusal);
-  // By value: the name may be the entry's own.
-  void RefuseAndErase(std::string id, Refusal refusal);
+  void RefuseAndErase(const std::string& id, Refusal refusal);
   void ContinueSupervisors();
   void SupervisorEnded(pid_t pid, int wait_status);
   // Ended jobs that the agent has forgotten go.

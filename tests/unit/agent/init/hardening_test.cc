@@ -1,5 +1,6 @@
 // What the sandbox's root can't do to PID 1, and what init weighs.
 
+#include <elf.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -71,6 +72,22 @@ TEST_F(HardeningTest, CommandsDieBeforeInitWhenMemoryRunsOut) {
 TEST_F(HardeningTest, StaysUnderTwoMegabytes) {
   for (int i = 0; i < 50; ++i) agent_->RunToEnd("true");
   EXPECT_LT(std::stol(StatusField("VmRSS")), 2048);
+}
+
+// What a stripped file holds, whatever this build left in it.
+TEST_F(HardeningTest, StaysUnderThreeMegabytesOnDisk) {
+  std::ifstream file("/proc/" + std::to_string(init_->pid()) + "/exe", std::ios::binary);
+  Elf64_Ehdr header{};
+  ASSERT_TRUE(file.read(reinterpret_cast<char*>(&header), sizeof header));
+  std::size_t loaded = 0;
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
+    ASSERT_TRUE(file.read(reinterpret_cast<char*>(&segment), sizeof segment));
+    if (segment.p_type == PT_LOAD) loaded += segment.p_filesz;
+  }
+  EXPECT_GT(loaded, 0U);
+  EXPECT_LT(loaded, 3U << 20);
 }
 
 TEST_F(HardeningTest, ReturnsEveryDescriptorThatItTook) {

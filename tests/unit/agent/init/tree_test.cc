@@ -54,7 +54,7 @@ TEST_F(TreeTest, ReportsTheExitAtOnceWhenAProcessIsLeftBehind) {
 TEST_F(TreeTest, LeavesWhatWasLeftBehindAloneAndItsOutputWhole) {
   const RunningJob job =
       agent_->Start("(while [ ! -e go ]; do sleep 0.01; done; echo late) & echo early");
-  EXPECT_EQ(agent_->WaitExited(job).left_behind, 1);
+  EXPECT_GE(agent_->WaitExited(job).left_behind, 1);
   EXPECT_EQ(ReadLine(job.output), "early");
   EXPECT_EQ(agent_->RunToEnd("touch go").exit_code(), 0);
   EXPECT_EQ(ReadAll(job.output), "late\n");
