@@ -33,11 +33,11 @@ constexpr std::size_t kMaxProcText = 16_KiB;
 // Before its exec it is the engine's runtime, whose descriptors are none of ours.
 absl::Status CheckIsOurInit(pid_t pid) {
   const std::string proc = StrCat("/proc/", pid);
-  ASSIGN_OR_RETURN(const std::string status, ReadSmallFile(proc + "/status", kMaxProcText));
+  ASSIGN_OR_RETURN(const std::string status, ReadSmallFile(StrCat(proc, "/status"), kMaxProcText));
   if (!IsNamespaceInit(status)) {
     return absl::UnavailableError(StrCat("process ", pid, " is no container's PID 1"));
   }
-  ASSIGN_OR_RETURN(const std::string line, ReadSmallFile(proc + "/cmdline", kMaxProcText));
+  ASSIGN_OR_RETURN(const std::string line, ReadSmallFile(StrCat(proc, "/cmdline"), kMaxProcText));
   if (Split(line, '\0').front() != kInitInside) {
     return absl::UnavailableError(StrCat("process ", pid, " doesn't run sandkeep-init"));
   }
