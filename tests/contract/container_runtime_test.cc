@@ -15,14 +15,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <filesystem>
 
 #include "agent/runtime/podman_runtime.h"
 #include "common/random.h"
 #include "common/strings.h"
+#include "tests/contract/podman_host.h"
 #include "tests/fakes/await.h"
 #include "tests/fakes/fake_runtime.h"
 #include "tests/unit/agent/init/test_agent.h"
@@ -56,39 +54,8 @@ class FakeEngine : public Engine {
   FakeRuntime runtime_;
 };
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
-PodmanOptions TestOptions(InstanceId instance, const fs::path& state) {
-  PodmanOptions options(std::move(instance));
-  options.init_path = Variable("SANDKEEP_TEST_INIT");
-  options.state_dir = state.string();
-  options.home = Variable("HOME");
-  options.runtime_dir = Variable("XDG_RUNTIME_DIR");
-  if (const std::string image = Variable("SANDKEEP_TEST_IMAGE"); !image.empty()) {
-    options.image = image;
-  }
-  return options;
-}
-
-std::string WhyNoPodman() {
-  if (Variable("SANDKEEP_TEST_INIT").empty()) return "SANDKEEP_TEST_INIT isn't set";
-  if (Variable("HOME").empty() || Variable("XDG_RUNTIME_DIR").empty()) {
-    return "HOME and XDG_RUNTIME_DIR must be those of the engine's user";
-  }
-  if (::geteuid() == 0) return "podman is rootless: run this as the engine's user";
-  return "";
-}
-
 class PodmanEngineUnderTest : public Engine {
  public:
-  PodmanEngineUnderTest() {
-    char folder[] = "/tmp/sandkeep-contract-state.XXXXXX";
-    if (::mkdtemp(folder) != nullptr) state_ = folder;
-    fs::permissions(state_, static_cast<fs::perms>(0711));
-  }
   ~PodmanEngineUnderTest() override { fs::remove_all(state_); }
 
   std::string WhyNot() override { return WhyNoPodman(); }
@@ -99,7 +66,7 @@ class PodmanEngineUnderTest : public Engine {
 
  private:
   InstanceId instance_ = InstanceId::Random(SystemRandom());
-  fs::path state_;
+  fs::path state_ = MakeStateFolder();
   std::vector<std::unique_ptr<ContainerRuntime>> runtimes_;
 };
 
@@ -357,154 +324,6 @@ TEST_P(ContainerRuntimeTest, SeveralSandboxesStartAtOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, ContainerRuntimeTest, testing::Values("fake", "podman"),
                          [](const auto& engine) { return std::string(engine.param); });
-
-// ---- What only a real engine has ----
-
-class PodmanRuntimeTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string reason = WhyNoPodman(); !reason.empty()) GTEST_SKIP() << reason;
-    char folder[] = "/tmp/sandkeep-contract-state.XXXXXX";
-    ASSERT_NE(::mkdtemp(folder), nullptr);
-    state_ = folder;
-    fs::permissions(state_, static_cast<fs::perms>(0711));
-    options_ = TestOptions(instance_, state_);
-  }
-  void TearDown() override {
-    if (!options_) return;
-    const auto runtime = MakePodmanRuntime(runner_.executor(), TestOptions(instance_, state_));
-    const auto objects = runner_.Await(runtime->ListOurs());
-    for (const ContainerRecord& container : objects->containers) {
-      EXPECT_TRUE(runner_.Await(runtime->Remove(container.name)).ok());
-    }
-    for (const VolumeRecord& volume : objects->volumes) {
-      EXPECT_TRUE(runner_.Await(runtime->RemoveVolume(volume.name)).ok());
-    }
-    fs::remove_all(state_);
-  }
-
-  std::unique_ptr<ContainerRuntime> Make() {
-    return MakePodmanRuntime(runner_.executor(), *options_);
-  }
-  init::TestAgent StartAgent(ContainerRuntime& runtime) {
-    EXPECT_TRUE(runner_.Await(runtime.CreateVolume(volume_, "b")).ok());
-    auto running = runner_.Await(runtime.Start(container_, volume_, "amber-otter"));
-    EXPECT_TRUE(running.ok()) << running.status();
-    return init::TestAgent(std::move(running->channel));
-  }
-  static std::string Run(init::TestAgent& agent, std::string_view command) {
-    std::string output;
-    agent.RunToEnd(command, &output);
-    return output;
-  }
-
-  AsyncRunner runner_;
-  const InstanceId instance_ = InstanceId::Random(SystemRandom());
-  fs::path state_;
-  std::optional<PodmanOptions> options_;
-  const EngineName container_ = EngineName::Make(SystemRandom());
-  const EngineName volume_ = EngineName::Make(SystemRandom());
-};
-
-TEST_F(PodmanRuntimeTest, PackagesSurviveStopAndStart) {
-  const auto runtime = Make();
-  {
-    init::TestAgent agent = StartAgent(*runtime);
-    EXPECT_EQ(Run(agent, "echo kept > /usr/local/bin/tool; echo $?"), "0\n");
-  }
-  ASSERT_TRUE(runner_.Await(runtime->Stop(container_)).ok());
-  init::TestAgent agent = StartAgent(*runtime);
-  EXPECT_EQ(Run(agent, "cat /usr/local/bin/tool"), "kept\n");
-}
-
-TEST_F(PodmanRuntimeTest, AnotherInstanceSeesNothingOfOurs) {
-  const auto runtime = Make();
-  StartAgent(*runtime);
-  const auto other = MakePodmanRuntime(runner_.executor(),
-                                       TestOptions(InstanceId::Random(SystemRandom()), state_));
-
-  const auto objects = runner_.Await(other->ListOurs());
-
-  ASSERT_TRUE(objects.ok()) << objects.status();
-  EXPECT_TRUE(objects->containers.empty());
-  EXPECT_TRUE(objects->volumes.empty());
-  EXPECT_TRUE(absl::IsNotFound(runner_.Await(other->Attach(container_)).status()));
-}
-
-TEST_F(PodmanRuntimeTest, InsideItLooksAsTheDesignSays) {
-  const auto runtime = Make();
-  init::TestAgent agent = StartAgent(*runtime);
-
-  EXPECT_EQ(Run(agent, "hostname; id -u"), "amber-otter\n0\n");
-  EXPECT_EQ(Run(agent, "grep CapBnd /proc/self/status"), "CapBnd:\t00000000000404fb\n");
-  EXPECT_EQ(Run(agent, "grep NoNewPrivs /proc/self/status"), "NoNewPrivs:\t1\n");
-  // The root inside is a subordinate uid outside.
-  EXPECT_EQ(Run(agent, "awk '$1 == 0 && $2 > 0' /proc/self/uid_map | wc -l"), "1\n");
-  for (const char* file : {"/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/run/.containerenv",
-                           "/usr/libexec/sandkeep-init"}) {
-    EXPECT_EQ(Run(agent, StrCat("( : >> ", file, " ) 2>/dev/null; echo $?")), "1\n") << file;
-  }
-  EXPECT_EQ(Run(agent, "getent hosts amber-otter | awk '{print $1}'"), "127.0.1.1\n");
-  EXPECT_EQ(Run(agent, "ulimit -c"), "0\n");
-  EXPECT_THAT(Run(agent, "grep ' /workspace ' /proc/mounts"), HasSubstr("nosuid,nodev"));
-}
-
-TEST_F(PodmanRuntimeTest, NothingOfTheHostsEnvironmentIsInside) {
-  ::setenv("SANDKEEP_SECRET", "hunter2", 1);
-  ::setenv("http_proxy", "http://192.0.2.1:1", 1);
-  const auto runtime = Make();
-  init::TestAgent agent = StartAgent(*runtime);
-
-  EXPECT_EQ(Run(agent, "env | grep -ciE 'secret|hunter|proxy'"), "0\n");
-}
-
-TEST_F(PodmanRuntimeTest, AMissingImageSaysWhatToDoAndLeavesNothing) {
-  options_->image = "localhost/sandkeep-no-such-image";
-  const auto runtime = Make();
-  ASSERT_TRUE(runner_.Await(runtime->CreateVolume(volume_, "b")).ok());
-
-  const auto running = runner_.Await(runtime->Start(container_, volume_, "amber-otter"));
-
-  EXPECT_TRUE(absl::IsFailedPrecondition(running.status())) << running.status();
-  EXPECT_THAT(running.status().ToString(), HasSubstr("deploy/image/build.sh"));
-  EXPECT_THAT(runner_.Await(runtime->Probe())->problems,
-              testing::Contains(HasSubstr("deploy/image/build.sh")));
-  EXPECT_TRUE(runner_.Await(runtime->ListOurs())->containers.empty());
-}
-
-TEST_F(PodmanRuntimeTest, AMissingPodmanSaysWhatToDo) {
-  PodmanOptions options = *options_;
-  options.podman = "/nowhere/podman";
-  const auto runtime = MakePodmanRuntime(runner_.executor(), options);
-
-  const auto info = runner_.Await(runtime->Probe());
-
-  ASSERT_TRUE(info.ok()) << info.status();
-  EXPECT_THAT(info->problems, testing::ElementsAre(HasSubstr("apt-get install podman")));
-  for (const absl::Status& status :
-       {runner_.Await(runtime->CreateVolume(volume_, "b")),
-        runner_.Await(runtime->Start(container_, volume_, "a")).status(),
-        runner_.Await(runtime->Attach(container_)).status(),
-        runner_.Await(runtime->Remove(container_)), runner_.Await(runtime->ListOurs()).status()}) {
-    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  }
-}
-
-TEST_F(PodmanRuntimeTest, InternetNeedsTheUnitsFilter) {
-  options_->network = SandboxNetwork::kInternet;
-  const auto runtime = Make();
-
-  EXPECT_THAT(runner_.Await(runtime->Probe())->problems, testing::Contains(HasSubstr("internet")));
-  EXPECT_TRUE(
-      absl::IsFailedPrecondition(runner_.Await(runtime->Start(container_, volume_, "a")).status()));
-}
-
-TEST_F(PodmanRuntimeTest, WithoutANetworkThereIsOnlyTheLoopback) {
-  options_->network = SandboxNetwork::kNone;
-  const auto runtime = Make();
-  init::TestAgent agent = StartAgent(*runtime);
-  EXPECT_EQ(Run(agent, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '"), "lo\n");
-}
 
 }  // namespace
 }  // namespace sandkeep
