@@ -1,4 +1,3 @@
-// Asio and Beast's own non-template code, compiled once for the whole project.
+// Asio's own non-template code, compiled once for the whole project.
 #include <boost/asio/impl/src.hpp>
 #include <boost/asio/ssl/impl/src.hpp>
-#include <boost/beast/src.hpp>

@@ -5,6 +5,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <charconv>
@@ -56,6 +57,8 @@ void Connection::Start() {
   auto finished = [self = shared_from_this()](std::exception_ptr error) {
     self->Close();
     self->ended_();
+    // The coroutine still has its cancellation state in abort_: it must have come to its end first.
+    asio::post(self->socket_.get_executor(), [self] {});
     if (!error) return;
     try {
       std::rethrow_exception(error);
@@ -91,7 +94,8 @@ asio::awaitable<void> Connection::Run() {
   for (;;) {
     const bool more = co_await ServeOne();
     if (!more) break;
-    input_.Shrink();
+    // A read that a watch began still has its hands on the buffer.
+    if (!reading_) input_.Shrink();
     SetDeadline(timing_.idle);
   }
   if (open_) co_await Linger();

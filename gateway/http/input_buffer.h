@@ -34,7 +34,8 @@ class InputBuffer {
   }
   void Commit(std::size_t count) { end_ += count; }
 
-  // Back to the size of an idle connection, where nothing is lost by it.
+  // Back to the size of an idle connection, where nothing is lost by it. Frees the bytes, so never
+  // while a read is outstanding.
   void Shrink() {
     if (empty() && capacity_ > kLeastBytes) *this = InputBuffer();
   }

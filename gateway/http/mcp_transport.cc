@@ -4,6 +4,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -90,6 +91,9 @@ class Call : public mcp::EventSink, public std::enable_shared_from_this<Call> {
     done_ = true;
     reply_ = std::move(reply);
     wake_.cancel();
+    // The coroutine that calls this still has its cancellation state in our signal: it must have
+    // come to its end before we go.
+    if (abandoned_) asio::post(executor_, [self = shared_from_this()] {});
     if (!error) return;
     failed_ = true;
     // An abandoned call may well end by its cancellation.

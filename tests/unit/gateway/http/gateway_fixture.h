@@ -56,6 +56,8 @@ class GatewayFixture : public testing::Test {
   ~GatewayFixture() override {
     io_.stop();
     for (std::thread& thread : threads_) thread.join();
+    // Its timers are the io_context's, which in its turn goes before all that coroutines use.
+    server_.reset();
     std::filesystem::remove_all(folder_);
   }
 

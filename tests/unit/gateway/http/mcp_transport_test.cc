@@ -2,7 +2,6 @@
 
 #include "gateway/http/mcp_transport.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -48,16 +47,16 @@ class McpTransportTest : public GatewayFixture {
     co_return Done();
   }
 
+  // Until it is cancelled, which a wait or the next co_await throws.
   asio::awaitable<mcp::Reply> TalkWithoutEnd(std::string event, mcp::EventSink& events) {
-    asio::steady_timer timer(co_await asio::this_coro::executor);
+    const std::shared_ptr<void> at_end(nullptr, [this](void*) { cancelled_.set_value(); });
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
     for (;;) {
       events.Notify(event);
       timer.expires_after(milliseconds(1));
-      const auto waited = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-      if (std::get<0>(waited)) break;
+      co_await timer.async_wait(asio::use_awaitable);
     }
-    cancelled_.set_value();
-    co_return Done();
   }
 
   std::vector<std::string> first_events_;
