@@ -35,7 +35,8 @@ asio::awaitable<void> FileDesk::Forget(std::shared_ptr<FileConnection> connectio
                                        std::uint64_t handle) {
   Request request;
   request.mutable_drop_volume()->set_volume(handle);
-  co_await connection->Call(std::move(request));
+  // Should it fail, the process is gone, and the volume with it.
+  (co_await connection->Call(std::move(request))).IgnoreError();
 }
 
 Async<void> FileDesk::MakeRoom(std::shared_ptr<FileConnection> connection) {

@@ -70,11 +70,13 @@ int AddRules(scmp_filter_ctx filter) {
     if (const int rc = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0); rc != 0) return -rc;
   }
   // A log line, and memory that can't be run.
-  int rc = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-                              SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO));
+  const scmp_arg_cmp to_the_log{
+      .arg = 0, .op = SCMP_CMP_EQ, .datum_a = STDERR_FILENO, .datum_b = 0};
+  const scmp_arg_cmp not_executable{
+      .arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
+  int rc = ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, &to_the_log);
   if (rc == 0) {
-    rc = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-                            SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    rc = ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, &not_executable);
   }
   return -rc;
 }
