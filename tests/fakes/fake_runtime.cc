@@ -4,11 +4,12 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
+#include <future>
 #include <iterator>
 #include <system_error>
 #include <utility>
@@ -84,6 +85,18 @@ void FakeRuntime::Release(EngineCall call) {
     waiting.swap(scripts_[call].waiting);
   }
   for (const auto& waiter : waiting) waiter->Deliver(true);
+}
+
+void FakeRuntime::Abandon() {
+  std::vector<EngineCall> held;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [call, script] : scripts_) held.push_back(call);
+  }
+  for (const EngineCall call : held) Release(call);
+  std::promise<void> idle;
+  boost::asio::post(engine_, [&idle] { idle.set_value(); });
+  idle.get_future().wait();
 }
 
 void FakeRuntime::Kill(const EngineName& container) {

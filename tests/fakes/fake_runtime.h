@@ -52,6 +52,9 @@ class FakeRuntime : public ContainerRuntime {
   // Calls wait before they do anything, until Release.
   void Hold(EngineCall call);
   void Release(EngineCall call);
+  // Ends the calls that are under way for an agent that has just died: nothing resumes on its
+  // executor afterwards. Its threads have stopped.
+  void Abandon();
 
   // ---- Behind the agent's back ----
   // The init dies; the container stands there stopped.

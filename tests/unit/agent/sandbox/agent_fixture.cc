@@ -61,6 +61,7 @@ void AgentTest::Die() {
   if (!agent_) return;
   agent_->io.stop();
   for (std::thread& thread : agent_->threads) thread.join();
+  runtime_.Abandon();
   agent_->manager.reset();
   agent_->files.reset();
   agent_->store.reset();

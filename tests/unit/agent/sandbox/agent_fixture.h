@@ -39,7 +39,7 @@ class AgentTest : public testing::Test {
   // A new agent, recovered or not yet.
   void Boot();
   void BootWithoutRecovery();
-  // As kill -9: nothing is written, said or awaited.
+  // As kill -9: nothing is written, said or awaited. A test lets go of its watchers before.
   void Die();
   SandboxManager& manager() { return *agent_->manager; }
 

@@ -38,6 +38,7 @@ TEST_F(RecoveryTest, ACommandThatRunsOnIsTakenOverWithItsOutputWhole) {
   ASSERT_TRUE(started.ok());
   ReadUntil(*started->watcher, "half");
   const JobId id = started->job.id;
+  started->watcher.reset();
 
   Die();
   // It prints on while no agent is there.
@@ -80,9 +81,10 @@ TEST_F(RecoveryTest, ManyDeathsInARowLoseNothing) {
 }
 
 TEST_F(RecoveryTest, ALostDatabaseLosesNoFilesAndNoRunningContainer) {
-  const auto before = Run(alice_, "amber-otter", "echo kept > file");
+  auto before = Run(alice_, "amber-otter", "echo kept > file");
   OutputOf(alice_, "lynx", "echo kept too > file");
   ASSERT_TRUE(before.ok());
+  before->started.watcher.reset();
   ASSERT_TRUE(Wait(manager().Remove(RefOf(alice_, "lynx"), false)).ok());
 
   Die();
@@ -107,6 +109,7 @@ TEST_F(RecoveryTest, ARebootEndsJobsWithTheReasonAndKeepsPackages) {
   ASSERT_TRUE(started.ok());
   ReadUntil(*started->watcher, "up");
   const JobId id = started->job.id;
+  started->watcher.reset();
 
   Die();
   runtime_.Reboot();
@@ -155,6 +158,7 @@ TEST_F(RecoveryTest, AFrozenContainerWakesWithItsProcesses) {
   ASSERT_TRUE(started.ok());
   ReadUntil(*started->watcher, "up");
   const JobId id = started->job.id;
+  started->watcher.reset();
   Die();
   boost::asio::io_context io;
   auto frozen = boost::asio::co_spawn(io, runtime_.Freeze(runtime_.containers().at(0)),
@@ -180,6 +184,7 @@ TEST_F(RecoveryTest, AContainerThatIsGoneIsRebuiltAndItsJobsAreEnded) {
   ASSERT_TRUE(started.ok());
   ReadUntil(*started->watcher, "up");
   const JobId id = started->job.id;
+  started->watcher.reset();
   Die();
   runtime_.RemoveBehind(runtime_.containers().at(0));
   Boot();
@@ -195,8 +200,9 @@ TEST_F(RecoveryTest, AContainerThatIsGoneIsRebuiltAndItsJobsAreEnded) {
 }
 
 TEST_F(RecoveryTest, AVolumeThatIsGoneMakesTheLabelNewWithLinksOfItsOwn) {
-  const auto before = Run(alice_, "amber-otter", "echo old > file");
+  auto before = Run(alice_, "amber-otter", "echo old > file");
   ASSERT_TRUE(before.ok());
+  before->started.watcher.reset();
   Die();
   runtime_.RemoveVolumeBehind(runtime_.volumes().at(0));
   Boot();
@@ -258,11 +264,11 @@ TEST_F(RecoveryTest, WithoutAnEngineCallsSayWhyUntilItIsThere) {
 }
 
 TEST_F(RecoveryTest, JobsArePastRememberingAfterTheirTime) {
-  const auto old = Run(alice_, "amber-otter", "echo old");
-  ASSERT_TRUE(old.ok());
+  ASSERT_TRUE(Run(alice_, "amber-otter", "echo old").ok());
   clock_.Advance(absl::Hours(20));
-  const auto recent = Run(alice_, "amber-otter", "echo recent");
+  auto recent = Run(alice_, "amber-otter", "echo recent");
   ASSERT_TRUE(recent.ok());
+  recent->started.watcher.reset();
   clock_.Advance(absl::Hours(5));
   Die();
   Boot();
