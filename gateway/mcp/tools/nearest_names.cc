@@ -53,9 +53,8 @@ std::vector<std::string> NearestNames(std::string_view wanted,
     const std::size_t allowed = std::max<std::size_t>(2, name.size() / 3);
     if (distance <= allowed) near.emplace_back(distance, &path);
   }
-  // Stable: the list came newest first.
-  std::stable_sort(near.begin(), near.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  // Equally near ones stay in the list's order, newest first: they point into it.
+  std::sort(near.begin(), near.end());
   if (near.size() > limit) near.resize(limit);
   std::vector<std::string> names;
   for (const auto& [distance, path] : near) names.push_back(*path);

@@ -114,6 +114,7 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
                       co_await RequireSandbox(agent_, context, arguments));
   CO_ASSIGN_OR_RETURN(const std::optional<std::string> path_text, arguments.Text("path"));
   CO_ASSIGN_OR_RETURN(const RelPath path, WorkspacePath(path_text.value_or("")));
+  if (path.empty()) co_return NotAFile(path);
   CO_ASSIGN_OR_RETURN(const std::optional<std::string> caption, arguments.Text("caption"));
   CO_ASSIGN_OR_RETURN(const v1::FileInfo info, co_await Find(sandbox, path));
   CO_ASSIGN_OR_RETURN(std::string bytes, co_await Contents(sandbox, info));
@@ -142,7 +143,6 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
 }
 
 Async<v1::FileInfo> PresentFile::Find(v1::SandboxRef sandbox, RelPath path) {
-  if (path.empty()) co_return NotAFile(path);
   v1::StatFileRequest request;
   *request.mutable_sandbox() = sandbox;
   request.set_path(path.bytes());
