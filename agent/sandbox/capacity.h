@@ -18,7 +18,8 @@ class Capacity {
       : registry_(registry), max_running_(max_running) {}
 
   // Takes a place for a sandbox of `principal`; given back by Release. ResourceExhausted: every one
-  // is taken by a sandbox that is busy; the message says how many and what to do.
+  // is taken by a sandbox that stays busy for kRoomPatience (one whose command has just ended is
+  // busy until its last process is gone); the message says how many and what to do.
   Async<void> Admit(PrincipalId principal);
   // A place for one that runs already, whatever the limit says.
   void TakeOver();
