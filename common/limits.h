@@ -54,8 +54,6 @@ inline constexpr std::int64_t kSpoolDropStep = 1LL << 20;
 inline constexpr std::chrono::milliseconds kRecordRetry{2000};
 // One turn of one pipe, so that a flood in one sandbox doesn't keep the others waiting.
 inline constexpr std::size_t kSpliceTurnBytes = 1_MiB;
-// A new pipe's size. The kernel's default allowance for a user is 64 MiB of them.
-inline constexpr int kPipeBytes = 64 << 10;
 // SIGTERM to SIGKILL: at a deadline or stop; at an explicit cancel; when the caller's stream
 // closed.
 inline constexpr std::chrono::milliseconds kStopGrace{2000};

@@ -14,6 +14,9 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+// At a command's end: what its last writes left, few bytes each, and the end of file.
+constexpr int kDrainTries = 64;
+
 }  // namespace
 
 Pump::Pump(asio::any_io_executor strand, UniqueFd pipe, Spool spool, std::string name,
@@ -30,22 +33,19 @@ Pump::~Pump() { Stop(); }
 
 absl::Status Pump::Start() {
   RETURN_IF_ERROR(spool_.Resume());
-  error_code error;
-  waiter_.assign(pipe_.get(), error);
-  if (error) return ErrnoStatus(error.value(), "watching a pipe");
   Wait();
   return absl::OkStatus();
 }
 
 void Pump::DrainNow() {
-  if (state_ == State::kWaiting || state_ == State::kGathering) Turn();
+  if (state_ == State::kWaiting || state_ == State::kGathering) Turn(kDrainTries);
 }
 
 void Pump::Finish() {
   if (state_ == State::kEnded) return;
   // A pipe holds at most a MiB: one turn is all there is.
   Spool::Taken taken;
-  const absl::Status status = spool_.Take(pipe_, kSpliceTurnBytes, &taken);
+  const absl::Status status = TakeTurn(kDrainTries, &taken);
   if (!status.ok()) {
     Log(Severity::kError, "spool.output_lost", {{"job", name_}, {"why", status}});
   }
@@ -56,14 +56,23 @@ void Pump::Stop() {
   sink_ = nullptr;
   state_ = State::kEnded;
   timer_.cancel();
-  if (waiter_.is_open()) waiter_.release();
+  Unwatch();
   pipe_.Reset();
   spool_.Close();
 }
 
-void Pump::Turn() {
+absl::Status Pump::TakeTurn(int tries, Spool::Taken* taken) {
+  constexpr auto kTurn = static_cast<std::int64_t>(kSpliceTurnBytes);
+  absl::Status status = spool_.Take(pipe_, kTurn, taken);
+  while (status.ok() && taken->after == Spool::After::kFew && --tries > 0) {
+    status = spool_.Take(pipe_, kTurn, taken);
+  }
+  return status;
+}
+
+void Pump::Turn(int tries) {
   Spool::Taken taken;
-  const absl::Status status = spool_.Take(pipe_, kSpliceTurnBytes, &taken);
+  const absl::Status status = TakeTurn(tries, &taken);
   // First what comes next: the sink may end it.
   if (!status.ok()) {
     Stuck(status);
@@ -71,7 +80,7 @@ void Pump::Turn() {
     return End();
   } else if (taken.after == Spool::After::kMore) {
     PostTurn();
-  } else if (taken.bytes > 0 && taken.bytes < static_cast<std::int64_t>(kSpliceCoalesceBelow)) {
+  } else if (taken.after == Spool::After::kFew) {
     Pause(State::kGathering, kSpliceCoalesce);
   } else {
     Wait();
@@ -85,15 +94,28 @@ void Pump::Turn() {
 
 void Pump::Wait() {
   state_ = State::kWaiting;
-  if (std::exchange(armed_, true)) return;
-  auto readable = [self = shared_from_this()](error_code error) {
+  if (armed_) return;
+  error_code error;
+  if (!waiter_.is_open()) waiter_.assign(pipe_.get(), error);
+  if (error) return Stuck(ErrnoStatus(error.value(), "watching a pipe"));
+  armed_ = true;
+  auto readable = [self = shared_from_this(), wait = ++wait_](error_code failed) {
+    if (self->wait_ != wait) return;
     self->armed_ = false;
-    if (!error && self->state_ == State::kWaiting) self->Turn();
+    if (!failed && self->state_ == State::kWaiting) self->Turn();
   };
   waiter_.async_wait(asio::posix::descriptor_base::wait_read, std::move(readable));
 }
 
+// As long as a pipe is registered, each write to it wakes the I/O thread, waited for or not.
+void Pump::Unwatch() {
+  if (waiter_.is_open()) waiter_.release();
+  armed_ = false;
+  ++wait_;
+}
+
 void Pump::Pause(State state, std::chrono::milliseconds time) {
+  Unwatch();
   state_ = state;
   timer_.expires_after(time);
   auto due = [self = shared_from_this(), state](error_code error) {

@@ -50,8 +50,10 @@ class Pump : public std::enable_shared_from_this<Pump> {
  private:
   enum class State { kIdle, kWaiting, kGathering, kTurnPosted, kStuck, kEnded };
 
-  void Turn();
+  void Turn(int tries = 1);
+  absl::Status TakeTurn(int tries, Spool::Taken* taken);
   void Wait();
+  void Unwatch();
   void Pause(State state, std::chrono::milliseconds time);
   void PostTurn();
   void Stuck(const absl::Status& why);
@@ -65,8 +67,9 @@ class Pump : public std::enable_shared_from_this<Pump> {
   std::string name_;
   PumpSink* sink_;
   State state_ = State::kIdle;
-  // A wait for the pipe is under way: there is at most one.
+  // A wait for the pipe is under way: there is at most one, of this number.
   bool armed_ = false;
+  int wait_ = 0;
   bool complained_ = false;
 };
 

@@ -81,6 +81,10 @@ absl::Status Spool::Take(const UniqueFd& pipe, std::int64_t limit, Taken* taken)
     size_ += moved;
     taken->bytes += moved;
     Drop();
+    if (moved < static_cast<ssize_t>(kSpliceCoalesceBelow)) {
+      taken->after = After::kFew;
+      return absl::OkStatus();
+    }
   }
   taken->after = After::kMore;
   return absl::OkStatus();

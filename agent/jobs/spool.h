@@ -40,7 +40,8 @@ class SpoolWindow {
 
 class Spool {
  public:
-  enum class After { kMore, kEmpty, kEnd };
+  // kFew: less than a page at once, from a slow writer, perhaps more by now.
+  enum class After { kMore, kFew, kEmpty, kEnd };
   struct Taken {
     std::int64_t bytes = 0;
     After after = After::kMore;
@@ -51,9 +52,10 @@ class Spool {
   // Goes on where the file ends, if there is one: after a restart.
   absl::Status Resume();
 
-  // Moves at most `limit` bytes from the pipe to the file's end, in the kernel. The file is made by
-  // the first byte. On an error (ResourceExhausted: the disk is full) what wasn't moved is still in
-  // the pipe; `taken` is what was.
+  // Moves at most `limit` bytes from the pipe to the file's end, in the kernel, and stops when
+  // there are few: who goes on taking single bytes as they are written does nothing else. The file
+  // is made by the first byte. On an error (ResourceExhausted: the disk is full) what wasn't moved
+  // is still in the pipe; `taken` is what was.
   absl::Status Take(const UniqueFd& pipe, std::int64_t limit, Taken* taken);
 
   void Close() { file_.Reset(); }

@@ -43,8 +43,8 @@ TEST_F(JobsTest, AOneByteWriterLosesNothingAndCostsLittle) {
                                          after.ru_stime.tv_sec - before.ru_stime.tv_sec) +
                      1e-6 * static_cast<double>(after.ru_utime.tv_usec - before.ru_utime.tv_usec +
                                                 after.ru_stime.tv_usec - before.ru_stime.tv_usec);
-  EXPECT_LT(cpu, 0.25 * wall.count());
-  RecordProperty("cpu_per_mille", static_cast<int>(1000 * cpu / wall.count()));
+  // It was all of a CPU when every write woke the I/O thread.
+  EXPECT_LT(cpu, 0.2 * wall.count());
 }
 
 TEST_F(JobsTest, AGigabyteKeepsHeadAndTailExactlyAndTheAgentFlat) {
