@@ -63,8 +63,8 @@ std::shared_ptr<Sandbox> Capacity::Victim(const Refused& refused) const {
   absl::Time oldest_use = absl::InfiniteFuture();
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
     const SandboxView view = sandbox->View();
-    const bool candidate =
-        view.snapshot.state == SandboxState::kRunning && !view.busy && !refused.contains(sandbox);
+    const bool candidate = view.snapshot.state == SandboxState::kRunning && !view.snapshot.busy &&
+                           !refused.contains(sandbox);
     if (!candidate || view.snapshot.last_used >= oldest_use) continue;
     oldest = sandbox;
     oldest_use = view.snapshot.last_used;
@@ -76,7 +76,7 @@ absl::Status Capacity::AllBusy(const PrincipalId& principal) const {
   int own = 0;
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
     const SandboxView view = sandbox->View();
-    if (view.busy && sandbox->principal() == principal) ++own;
+    if (view.snapshot.busy && sandbox->principal() == principal) ++own;
   }
   // The caller's own call stands for one that isn't running yet.
   own = own > 0 ? own - 1 : 0;

@@ -188,7 +188,7 @@ void Sandbox::Publish() {
   view_.snapshot.last_used = row_.last_used;
   view_.snapshot.running_jobs = running_jobs;
   view_.recorded = recorded_;
-  view_.busy = busy;
+  view_.snapshot.busy = busy;
 }
 
 }  // namespace sandkeep

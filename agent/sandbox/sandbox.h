@@ -54,7 +54,6 @@ std::string SpoolFolder(const std::string& state_dir, const SandboxKey& key);
 struct SandboxView {
   SandboxSnapshot snapshot;
   bool recorded = false;  // It has a row: before that it isn't there for anybody.
-  bool busy = false;      // A call, a running job, or processes left behind.
 };
 
 class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEvents {

@@ -48,6 +48,8 @@ struct SandboxSnapshot {
   absl::Time created;
   absl::Time last_used;
   int running_jobs = 0;
+  // A call, a running job, or processes left behind: nobody else gets its place.
+  bool busy = false;
   std::string hostname;
 };
 

@@ -84,9 +84,10 @@ absl::StatusOr<StartedJob> AgentTest::Start(const PrincipalId& principal, std::s
 
 absl::StatusOr<Result> AgentTest::Run(const PrincipalId& principal, std::string label,
                                       std::string command) {
-  ASSIGN_OR_RETURN(StartedJob started, Start(principal, std::move(label), std::move(command)));
+  ASSIGN_OR_RETURN(StartedJob started, Start(principal, label, std::move(command)));
   Outcome outcome;
   std::string output = ReadToEnd(*started.watcher, &outcome);
+  EXPECT_TRUE(BecomesIdle(RefOf(principal, std::move(label))));
   return Result{
       .started = std::move(started), .output = std::move(output), .outcome = std::move(outcome)};
 }
@@ -126,10 +127,21 @@ SandboxRef AgentTest::RefOf(const PrincipalId& principal, std::string label) {
 }
 
 bool AgentTest::Becomes(const SandboxRef& ref, SandboxState state) {
+  auto so = [](const SandboxSnapshot& now, SandboxState wanted) { return now.state == wanted; };
+  return BecomesSo(ref, so, state);
+}
+
+bool AgentTest::BecomesIdle(const SandboxRef& ref) {
+  auto so = [](const SandboxSnapshot& now, SandboxState) { return !now.busy; };
+  return BecomesSo(ref, so, SandboxState::kRunning);
+}
+
+bool AgentTest::BecomesSo(const SandboxRef& ref, bool (*so)(const SandboxSnapshot&, SandboxState),
+                          SandboxState state) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (std::chrono::steady_clock::now() < deadline) {
     const auto snapshot = Wait(manager().Get(ref));
-    if (snapshot.ok() && snapshot->state == state) return true;
+    if (snapshot.ok() && so(*snapshot, state)) return true;
     std::this_thread::yield();
   }
   return false;

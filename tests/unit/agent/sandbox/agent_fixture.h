@@ -63,7 +63,7 @@ class AgentTest : public testing::Test {
   JobSpec Command(std::string text);
   absl::StatusOr<StartedJob> Start(const PrincipalId& principal, std::string label,
                                    std::string command);
-  // To its end.
+  // To its end, and until its sandbox is idle.
   absl::StatusOr<Result> Run(const PrincipalId& principal, std::string label, std::string command);
   std::string OutputOf(const PrincipalId& principal, std::string label, std::string command);
   std::string ReadToEnd(JobWatcher& watcher, Outcome* outcome);
@@ -71,8 +71,9 @@ class AgentTest : public testing::Test {
   void ReadUntil(JobWatcher& watcher, std::string_view text);
   static SandboxRef RefOf(const PrincipalId& principal, std::string label);
 
-  // Waits until the sandbox is in this state.
+  // Waits until the sandbox is in this state, or has nothing to do.
   bool Becomes(const SandboxRef& ref, SandboxState state);
+  bool BecomesIdle(const SandboxRef& ref);
 
   const PrincipalId alice_ = *PrincipalId::Parse("key-alice");
   const PrincipalId bob_ = *PrincipalId::Parse("key-bob");
@@ -92,6 +93,9 @@ class AgentTest : public testing::Test {
     std::unique_ptr<SandboxManager> manager;
     std::vector<std::thread> threads;
   };
+  bool BecomesSo(const SandboxRef& ref, bool (*so)(const SandboxSnapshot&, SandboxState),
+                 SandboxState state);
+
   std::unique_ptr<Agent> agent_;
 };
 

@@ -57,7 +57,10 @@ TEST_F(CapacityTest, ARunningCommandKeepsItsPlace) {
 }
 
 TEST_F(CapacityTest, ProcessesLeftBehindKeepTheirPlace) {
-  OutputOf(alice_, "server", "sleep 1000 >/dev/null 2>&1 &");
+  auto server = Start(alice_, "server", "sleep 1000 >/dev/null 2>&1 &");
+  ASSERT_TRUE(server.ok());
+  Outcome outcome;
+  ReadToEnd(*server->watcher, &outcome);
   clock_.Advance(absl::Minutes(1));
   OutputOf(alice_, "idle", "true");
 
@@ -88,11 +91,13 @@ TEST_F(CapacityTest, WhenAllAreBusyTheAnswerSaysHowManyAndWhenAndTheNextOneWorks
               HasSubstr("2 of them yours"));
 
   // Those that run take commands on.
-  EXPECT_EQ(OutputOf(alice_, "one", "echo yes"), "yes\n");
+  Outcome outcome;
+  auto more = Start(alice_, "one", "echo yes");
+  ASSERT_TRUE(more.ok()) << more.status();
+  EXPECT_EQ(ReadToEnd(*more->watcher, &outcome), "yes\n");
   const auto ended =
       Wait(manager().SignalJob(RefOf(alice_, "two"), busy[1].job.id, 15, absl::Milliseconds(150)));
   ASSERT_TRUE(ended.ok()) << ended.status();
-  Outcome outcome;
   ReadToEnd(*busy[1].watcher, &outcome);
   EXPECT_EQ(outcome.ending, Ending::kCancelled);
   EXPECT_EQ(OutputOf(bob_, "three", "echo in"), "in\n");
