@@ -137,7 +137,7 @@ TEST_F(JobsTest, TwoWatchersSeeTheSame) {
 }
 
 TEST_F(JobsTest, ReadsFromAnyOffsetBeforeAndAfterTheEnd) {
-  const JobId id = Start(Command("printf 0123456789; mkfifo go; read x < go"));
+  const JobId id = Start(Command("mkfifo go; printf 0123456789; read x < go"));
   AwaitOutput(id, 10);
   EXPECT_EQ(Watch(id, 4, false).out, "456789");
   EXPECT_EQ(Watch(id, 10, false).out, "");
@@ -151,8 +151,9 @@ TEST_F(JobsTest, ReadsFromAnyOffsetBeforeAndAfterTheEnd) {
 }
 
 TEST_F(JobsTest, ACancelledWatcherLeavesNothingBehind) {
-  const JobId id = Start(Command("mkfifo go; read x < go; echo done"));
-  auto watcher = table_->Watch(id, 0, true).value();
+  const JobId id = Start(Command("mkfifo go; echo on; read x < go; echo done"));
+  AwaitOutput(id, 3);
+  auto watcher = table_->Watch(id, 3, true).value();
   boost::asio::cancellation_signal cancel;
   std::optional<absl::Status> status;
   auto done = [&](std::exception_ptr error, const absl::StatusOr<JobEvent>& event) {
@@ -167,7 +168,7 @@ TEST_F(JobsTest, ACancelledWatcherLeavesNothingBehind) {
   EXPECT_TRUE(absl::IsCancelled(*status));
   watcher.reset();
   Run("echo > go");
-  EXPECT_EQ(Watch(id).out, "done\n");
+  EXPECT_EQ(Watch(id).out, "on\ndone\n");
 }
 
 TEST_F(JobsTest, AWatcherOutlivesItsTable) {
