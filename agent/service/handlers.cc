@@ -157,7 +157,7 @@ Async<void> Handlers::ListSandboxes(const v1::ListSandboxesRequest& request,
 }
 
 Async<void> Handlers::GetSandbox(const v1::GetSandboxRequest& request, v1::Sandbox& response) {
-  CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
+  CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
   auto admitting = Admit(RpcOf("GetSandbox"), ref);
   CO_RETURN_IF_ERROR(co_await std::move(admitting));
   auto getting = manager_.Get(std::move(ref));

@@ -76,17 +76,6 @@ absl::StatusOr<absl::Duration> ParseGrace(std::int64_t ms) {
   return absl::Milliseconds(ms);
 }
 
-// A link's key alone, or as everywhere.
-absl::StatusOr<SandboxRef> ParseFileRef(const v1::SandboxRef& ref) {
-  if (ref.key().empty()) return ParseOwnRef(ref);
-  if (!ref.principal().empty() || !ref.label().empty()) {
-    return Wrong("sandbox", "must have either principal and label, or key");
-  }
-  absl::StatusOr<SandboxKey> key = SandboxKey::Parse(ref.key());
-  if (!key.ok()) return In("key", key.status());
-  return SandboxRef{.principal = std::nullopt, .label = "", .key = *std::move(key)};
-}
-
 bool IsEnvName(std::string_view name) {
   const auto letter = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
@@ -167,10 +156,20 @@ absl::StatusOr<OutputStream> ParseStream(v1::Stream stream) {
 }  // namespace
 
 absl::StatusOr<SandboxRef> ParseOwnRef(const v1::SandboxRef& ref) {
-  if (!ref.key().empty()) return Wrong("key", "names a sandbox for files only");
+  if (!ref.key().empty()) return Wrong("key", "names a sandbox only where a link is served");
   ASSIGN_OR_RETURN(PrincipalId principal, ParsePrincipal(ref.principal()));
   if (const auto label = Label::Parse(ref.label()); !label.ok()) return In("label", label.status());
   return SandboxRef{.principal = std::move(principal), .label = ref.label(), .key = std::nullopt};
+}
+
+absl::StatusOr<SandboxRef> ParseRefOrKey(const v1::SandboxRef& ref) {
+  if (ref.key().empty()) return ParseOwnRef(ref);
+  if (!ref.principal().empty() || !ref.label().empty()) {
+    return Wrong("sandbox", "must have either principal and label, or key");
+  }
+  absl::StatusOr<SandboxKey> key = SandboxKey::Parse(ref.key());
+  if (!key.ok()) return In("key", key.status());
+  return SandboxRef{.principal = std::nullopt, .label = "", .key = *std::move(key)};
 }
 
 absl::StatusOr<StartJobCall> ParseStartJob(const v1::StartJobRequest& request) {
@@ -236,13 +235,13 @@ absl::StatusOr<ListSandboxesCall> ParseListSandboxes(const v1::ListSandboxesRequ
 }
 
 absl::StatusOr<FileCall> ParseStatFile(const v1::StatFileRequest& request) {
-  ASSIGN_OR_RETURN(SandboxRef ref, ParseFileRef(request.sandbox()));
+  ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
   ASSIGN_OR_RETURN(RelPath path, ParsePath(request.path()));
   return FileCall{std::move(ref), std::move(path)};
 }
 
 absl::StatusOr<ReadFileCall> ParseReadFile(const v1::ReadFileRequest& request) {
-  ASSIGN_OR_RETURN(SandboxRef ref, ParseFileRef(request.sandbox()));
+  ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
   ASSIGN_OR_RETURN(RelPath path, ParseFilePath(request.path()));
   RETURN_IF_ERROR(CheckOffset("offset", request.offset()));
   RETURN_IF_ERROR(CheckOffset("length", request.length()));
@@ -253,7 +252,7 @@ absl::StatusOr<ReadFileCall> ParseReadFile(const v1::ReadFileRequest& request) {
 }
 
 absl::StatusOr<ListFilesCall> ParseListFiles(const v1::ListFilesRequest& request) {
-  ASSIGN_OR_RETURN(SandboxRef ref, ParseFileRef(request.sandbox()));
+  ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
   ASSIGN_OR_RETURN(RelPath path, ParsePath(request.path()));
   if (!request.pattern().empty()) {
     return absl::UnimplementedError("pattern: not served by this version");

@@ -81,6 +81,9 @@ absl::StatusOr<ListSandboxesCall> ParseListSandboxes(
     const agent::v1::ListSandboxesRequest& request);
 // Principal and label: what every method but the files' takes.
 absl::StatusOr<SandboxRef> ParseOwnRef(const agent::v1::SandboxRef& ref);
+// Or the key alone, whose bearer shows a link: files, and the sandbox that a link's signature is
+// judged by.
+absl::StatusOr<SandboxRef> ParseRefOrKey(const agent::v1::SandboxRef& ref);
 absl::StatusOr<FileCall> ParseStatFile(const agent::v1::StatFileRequest& request);
 absl::StatusOr<ReadFileCall> ParseReadFile(const agent::v1::ReadFileRequest& request);
 absl::StatusOr<ListFilesCall> ParseListFiles(const agent::v1::ListFilesRequest& request);

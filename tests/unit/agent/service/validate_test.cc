@@ -115,6 +115,14 @@ TEST(ValidateSandboxTest, RefusesEachWrongField) {
   ExpectRefused(ParseOwnRef(wrong), "key");
 }
 
+TEST(ValidateSandboxTest, TheKeyOfALinkAloneNamesASandboxToWhoeverShowsIt) {
+  v1::SandboxRef ref;
+  ref.set_key("amber-otter-aaaaaaaaaaaaaaaa");
+  EXPECT_TRUE(ParseRefOrKey(ref).ok());
+  ref.set_principal("key-alice");
+  ExpectRefused(ParseRefOrKey(ref), "sandbox");
+}
+
 TEST(ValidateSandboxTest, AKeyStandsAloneAndForFilesOnly) {
   v1::ReadFileRequest request = ReadFile();
   request.mutable_sandbox()->Clear();
