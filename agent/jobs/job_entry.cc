@@ -333,7 +333,7 @@ JobSnapshot JobEntry::Snapshot() const {
                        .output_bytes = 0,
                        .outcome = row_.outcome,
                        .stdin_open = input_ && input_->open(),
-                       .left_behind = ended() && !gone_ ? left_behind_ : 0};
+                       .left_behind = left_behind()};
   for (std::size_t i = 0; i < streams_.size(); ++i) snapshot.output_bytes += size(i);
   return snapshot;
 }

@@ -76,7 +76,8 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   const JobRow& row() const { return row_; }
   JobSnapshot Snapshot() const;
   bool ended() const { return row_.state == JobState::kEnded; }
-  bool alive() const { return !gone_; }
+  // Processes that live on after the command's end.
+  int left_behind() const { return ended() && !gone_ ? left_behind_ : 0; }
   bool settled() const { return ended() && gone_ && AtEndOfOutput(); }
   bool abandoned() const { return owner_ == nullptr; }
 

@@ -373,7 +373,7 @@ int Table::running() const {
 
 int Table::left_behind() const {
   return static_cast<int>(std::count_if(live_.begin(), live_.end(), [](const auto& entry) {
-    return entry.second->ended() && entry.second->alive();
+    return entry.second->left_behind() > 0;
   }));
 }
 
