@@ -86,10 +86,11 @@ class Stack:
     def __enter__(self):
         try:
             self._lay_out()
-            self.start_agent()
-            self.start_gateway()
+            # Before it runs: a running gateway sees a new key within a second, and no test shall wait for that.
             self.key = self.add_key("alice")
             self.key2 = self.add_key("bob")
+            self.start_agent()
+            self.start_gateway()
         except BaseException:
             self.__exit__(None, None, None)
             raise

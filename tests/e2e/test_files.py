@@ -24,7 +24,7 @@ def fetch(client, path, method="GET", **headers):
 def test_a_text_file_is_shown_and_linked(alice, label):
     alice.output(label, "printf 'line\\r\\nlast' >notes.txt")
     result = alice.call("present_file", sandbox=label, path="notes.txt", caption="My notes")
-    assert "line" in result.text and "the person doesn't see this result" in result.text
+    assert "line" in result.text and "he person doesn't see this result" in result.text
     answer = fetch(alice, link_in(result))
     assert (answer.status, answer.body) == (200, b"line\r\nlast")
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -40,9 +40,9 @@ def test_a_missing_engine_is_named():
         running = Stack()
         running._lay_out()
         try:
+            key = running.add_key("alice")
             running.start_agent()
             running.start_gateway()
-            key = running.add_key("alice")
             with McpClient(running.url, key) as client:
                 result = client.run("anything", "true")
             assert result.is_error and "podman" in result.text, result

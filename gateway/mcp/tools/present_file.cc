@@ -159,12 +159,22 @@ Async<v1::FileInfo> PresentFile::Find(v1::SandboxRef sandbox, RelPath path) {
   co_return info;
 }
 
-boost::asio::awaitable<absl::Status> PresentFile::Missing(v1::SandboxRef sandbox, RelPath path) {
+Async<v1::ListFilesResponse> PresentFile::Neighbours(v1::SandboxRef sandbox, RelPath path) {
   v1::ListFilesRequest request;
   *request.mutable_sandbox() = std::move(sandbox);
-  request.set_pattern("**");
+  const std::size_t slash = path.bytes().rfind('/');
+  if (slash != std::string::npos) request.set_path(path.bytes().substr(0, slash));
   request.set_limit(kMaxSearchedFiles);
-  auto answer = co_await agent_.ListFiles(std::move(request));
+  auto beside = co_await agent_.ListFiles(request);
+  if (!absl::IsNotFound(beside.status()) || request.path().empty()) co_return beside;
+  // Its folder isn't there either: the workspace itself.
+  request.clear_path();
+  co_return co_await agent_.ListFiles(std::move(request));
+}
+
+boost::asio::awaitable<absl::Status> PresentFile::Missing(v1::SandboxRef sandbox, RelPath path) {
+  const absl::StatusOr<v1::ListFilesResponse> answer =
+      co_await Neighbours(std::move(sandbox), path);
   if (absl::IsNotFound(answer.status())) {
     co_return absl::NotFoundError(
         "This sandbox has no files yet: check the label, or make the file with run_command first.");
