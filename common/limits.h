@@ -130,7 +130,7 @@ inline constexpr std::chrono::milliseconds kMaxReconnectBackoff{500};
 inline constexpr std::chrono::milliseconds kConnectDeadline{900};
 
 // Strands, of which most wait: two threads so that one that is busy doesn't hold the rest.
-inline constexpr int kAgentThreads = 2;
+inline constexpr int kAgentThreads = 1;
 
 // ---- The engine ----
 // At most this many podman processes at once: more only wait for its locks.
@@ -197,7 +197,7 @@ inline constexpr std::size_t kMaxLingerBytes = 1_MiB;
 inline constexpr std::chrono::milliseconds kAcceptPause{100};
 // SIGTERM: answers in flight have this long to finish.
 inline constexpr std::chrono::seconds kDrainDeadline{10};
-inline constexpr int kGatewayThreads = 2;
+inline constexpr int kGatewayThreads = 1;
 // The running gateway sees a key added or removed within the interval; one unknown key makes it
 // look at once, but not more often than the pause.
 inline constexpr std::chrono::milliseconds kKeyRefreshInterval{250};

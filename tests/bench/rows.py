@@ -127,7 +127,7 @@ def command_vs_spawn(stack):
 def command_vs_podman_exec(stack):
     warm_up(stack)
     name = container_of(stack, LABEL)
-    command = as_user("sandkeep", {"XDG_RUNTIME_DIR": ENGINE_RUN}, "podman", "exec", name, "bash", "-lc", "true")
+    command = as_user("sandkeep", {"XDG_RUNTIME_DIR": ENGINE_RUN}, "podman", "exec", name, "/bin/bash", "-lc", "true")
     ours, theirs = [], []
     for _ in range(PAIRS):
         ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 2)[1])
