@@ -72,7 +72,8 @@ ENTRYPOINT ["/usr/bin/sandkeep-gateway"]
 
 # The agent starts containers inside its own. It needs user namespaces (so no seccomp or capability
 # limits that forbid newuidmap), /dev/net/tun, a tmpfs of the user sandkeep on /run/sandkeep/engine,
-# and a volume on /run/sandkeep/agent that the gateway's container shares.
+# and a volume on /run/sandkeep/agent that the gateway's container shares. The gateway's user has
+# the uid that it has in its own image: the kernel's word for it is all that the agent goes by.
 FROM ${BASE} AS agent
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 COPY --from=build /out/packages /tmp/packages
@@ -82,6 +83,8 @@ RUN . /usr/share/sandkeep/deploy/host.sh; \
     xargs -a /tmp/packages apt-get -qq -y install --no-install-recommends; \
     rm -rf /var/lib/apt/lists/* /tmp/packages; \
     groupadd --system --gid 990 sandkeep-api; \
+    useradd --system --uid 991 --user-group --groups sandkeep-api --home-dir \
+      "$SK_GATEWAY_HOME" --shell /usr/sbin/nologin "$SK_GATEWAY_USER"; \
     sk_create_users; \
     SK_OCI_RUNTIME=crun sk_write_engine_config
 COPY --from=build /out/bin/sandkeep-agent /out/bin/sandkeepctl /usr/bin/
