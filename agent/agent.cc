@@ -102,8 +102,8 @@ void KeepWatchdogFed(asio::steady_timer& timer, std::chrono::microseconds interv
   });
 }
 
-// A broken engine is no reason not to serve: calls answer what is wrong, and the manager tries again
-// by itself.
+// A broken engine is no reason not to serve: calls answer what is wrong, and the manager tries
+// again by itself.
 void RecoverOrSay(asio::io_context& io, SandboxManager& manager) {
   const absl::Status recovered = Await(io, manager.Recover());
   if (!recovered.ok()) Log(Severity::kError, "agent.recover", {{"error", recovered}});

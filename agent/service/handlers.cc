@@ -78,9 +78,12 @@ Async<void> Handlers::Follow(std::unique_ptr<JobWatcher> watcher, JobEvents& eve
     const bool last = event->kind == JobEvent::Kind::kOutcome;
     v1::JobEvent message;
     Fill(&message, *std::move(event));
+    if (last) {
+      events.WriteLast(std::move(message));
+      co_return absl::OkStatus();
+    }
     auto writing = events.Write(std::move(message));
     CO_RETURN_IF_ERROR(co_await std::move(writing));
-    if (last) co_return absl::OkStatus();
   }
 }
 
@@ -157,11 +160,13 @@ Async<void> Handlers::ListSandboxes(const v1::ListSandboxesRequest& request,
 }
 
 Async<void> Handlers::GetSandbox(const v1::GetSandboxRequest& request, v1::Sandbox& response) {
+  const Rpc& rpc = RpcOf("GetSandbox");
   CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
-  auto admitting = Admit(RpcOf("GetSandbox"), ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  const bool by_key = !ref.principal.has_value();
+  if (!by_key) CO_RETURN_IF_ERROR(MayName(peer_, rpc, *ref.principal));
   auto getting = manager_.Get(std::move(ref));
   CO_ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, co_await std::move(getting));
+  if (by_key && !MayName(peer_, rpc, sandbox.principal).ok()) co_return NoSuchSandbox();
   Fill(&response, sandbox);
   co_return absl::OkStatus();
 }

@@ -17,6 +17,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "agent/client/grpc_status.h"
@@ -111,6 +112,9 @@ class StreamWriter {
   virtual ~StreamWriter() = default;
   // Cancelled: the reader is gone.
   virtual Async<void> Write(Message message) = 0;
+  // Goes out together with the status, once the coroutine has ended well: one packet less to wait
+  // for.
+  virtual void WriteLast(Message message) = 0;
 };
 
 template <typename Message>
@@ -140,16 +144,23 @@ class StreamReactor : public grpc::ServerWriteReactor<Message>,
     co_return absl::OkStatus();
   }
 
+  void WriteLast(Message message) override { last_ = std::move(message); }
+
  private:
   StreamReactor(boost::asio::any_io_executor executor, CallCount::Place place)
       : CallRoot(std::move(executor), std::move(place)) {}
 
-  void Finished(const absl::Status& status) override { this->Finish(ToGrpc(status)); }
+  void Finished(const absl::Status& status) override {
+    if (!status.ok() || !last_.has_value()) return this->Finish(ToGrpc(status));
+    message_ = *std::move(last_);
+    this->StartWriteAndFinish(&message_, grpc::WriteOptions(), ToGrpc(status));
+  }
   void OnWriteDone(bool ok) override { written_->Deliver(ok); }
   void OnCancel() override { CancelFromAnyThread(); }
   void OnDone() override { self_.reset(); }
 
   Message message_;
+  std::optional<Message> last_;
   const std::shared_ptr<Pending<bool>> written_ = std::make_shared<Pending<bool>>();
   std::shared_ptr<StreamReactor> self_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -40,6 +41,13 @@ asio::awaitable<void> Pause(std::chrono::milliseconds span) {
   co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
+// Ends the stream once the answer is on its way: cancelling a call costs what a short command
+// costs.
+void LetGoLater(const asio::any_io_executor& executor, JobEventStream stream) {
+  auto let_go = [held = std::move(stream)]() mutable { held.reset(); };
+  asio::post(executor, std::move(let_go));
+}
+
 absl::Status Gone() { return absl::CancelledError("The client closed its stream."); }
 
 }  // namespace
@@ -56,8 +64,11 @@ Async<void> JobRun::Follow(v1::StartJobRequest request) {
     status = co_await FollowToEnd();
     gone = co_await ClientIsGone();
   }
+  if (!gone) {
+    LetGoLater(co_await asio::this_coro::executor, std::move(stream_));
+    co_return status;
+  }
   stream_.reset();
-  if (!gone) co_return status;
   co_await NoteClosedStream();
   if (end_on_disconnect_ && started_ && !ended_) {
     const absl::Status stopped = co_await StopJob(agent_, *job_, kDisconnectGrace.count());
