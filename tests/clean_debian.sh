@@ -12,11 +12,11 @@ RELEASE=${1:?release} ROOT=${2:?folder}
 
 # The way to the package sources is this machine's own, as in a sandbox image.
 make_debian() {
-  local packages=$SK_ROOT/deploy/image/host_packages.py mirrors
+  local packages=$SK_ROOT/deploy/image/host_packages.py mirrors lines=()
   mapfile -t mirrors < <(python3 "$packages" "$RELEASE" --mirrors)
-  mmdebstrap --quiet --variant=minbase --include=ca-certificates,git --format=directory "$RELEASE" "$ROOT" \
-    "deb ${mirrors[0]} $RELEASE main" "deb ${mirrors[0]} $RELEASE-updates main" \
-    "deb ${mirrors[1]} $RELEASE-security main"
+  ((${#mirrors[@]} == 0)) || lines=("deb ${mirrors[0]} $RELEASE main" "deb ${mirrors[0]} $RELEASE-updates main"
+    "deb ${mirrors[1]} $RELEASE-security main")
+  mmdebstrap --quiet --variant=minbase --include=ca-certificates,git --format=directory "$RELEASE" "$ROOT" "${lines[@]}"
   python3 "$packages" "$RELEASE" "$ROOT"
 }
 
@@ -27,7 +27,7 @@ clone() {
     tar -C "$SK_ROOT" --null -T - --ignore-failed-read -cf - 2>/dev/null | tar -C "$ROOT/srv/sandkeep" -xf -
 }
 
-# Runs in the namespace's own mounts; $1 is the new root.
+# Runs in the namespace's own mounts; $1 is the new root, $2 the caches, which lie by a hash of what they were made from.
 # shellcheck disable=SC2016 # expanded inside
 inside='set -eu
   mount --bind "$1" "$1"
@@ -37,7 +37,8 @@ inside='set -eu
   mount --rbind /dev dev
   mount -t tmpfs -o mode=0755 tmpfs run
   mount -t tmpfs -o mode=1777 tmpfs tmp
-  mkdir -p run/old
+  mkdir -p run/old root/.cache/sandkeep
+  mount --bind "$2" root/.cache/sandkeep
   pivot_root . run/old
   umount -l /run/old
   cd /srv/sandkeep
@@ -47,4 +48,4 @@ inside='set -eu
 
 make_debian
 clone
-exec unshare --mount --pid --fork --propagation private bash -c "$inside" _ "$ROOT"
+exec unshare --mount --pid --fork --propagation private bash -c "$inside" _ "$ROOT" "$SK_CACHE"

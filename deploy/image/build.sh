@@ -71,15 +71,15 @@ import_base() {
   sk_podman import -q - "$BASE_IMAGE" <"$tarball" >/dev/null
 }
 
+# make_base TARBALL [ARCHIVE SECURITY]: without the two, mmdebstrap takes Debian's own.
 make_base() {
-  local tarball=$1 archive=$2 security=$3
+  local tarball=$1 lines=()
+  (($# == 1)) || lines=("deb $2 $SUITE main" "deb $2 $SUITE-updates main" "deb $3 $SUITE-security main")
   mkdir -p "$SK_CACHE"
   rm -f "$SK_CACHE"/base-*.tar "$SK_CACHE"/base-*.tar.new
   quietly mmdebstrap --quiet --variant=minbase --include=ca-certificates \
     --dpkgopt="$HERE/rootfs/etc/dpkg/dpkg.cfg.d/90sandkeep" --format=tar \
-    "$SUITE" "$tarball.new" \
-    "deb $archive $SUITE main" "deb $archive $SUITE-updates main" \
-    "deb $security $SUITE-security main"
+    "$SUITE" "$tarball.new" "${lines[@]}"
   mv "$tarball.new" "$tarball"
 }
 

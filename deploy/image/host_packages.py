@@ -18,8 +18,6 @@ import subprocess
 import sys
 import urllib.parse
 
-DEBIAN = "http://deb.debian.org/debian"
-DEBIAN_SECURITY = "http://deb.debian.org/debian-security"
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 AUTHORITIES = pathlib.Path("/usr/local/share/ca-certificates")
 PIP_FILES = ("/etc/xdg/pip/pip.conf", "/etc/pip.conf")
@@ -58,7 +56,7 @@ def host_suite():
 
 
 def mirrors():
-    """The archives that this machine's own apt uses, where it is a Debian."""
+    """The archives that this machine's own apt uses, where it is a Debian; else nothing, and the defaults of whoever asks stand."""
     found = {}
     for line in output_of("apt-get", "indextargets", "--format",
                           "$(RELEASE) $(COMPONENT) $(REPO_URI)",
@@ -67,10 +65,13 @@ def mirrors():
         if component == "main" and is_carried("the mirror in apt's sources", uri):
             found.setdefault(suite, uri.rstrip("/"))
     suite = host_suite()
-    return found.get(suite, DEBIAN), found.get(f"{suite}-security", DEBIAN_SECURITY)
+    both = [found.get(suite), found.get(f"{suite}-security")]
+    return both if all(both) else []
 
 
 def sources(suite):
+    if not mirrors():
+        return ""
     archive, security = mirrors()
     keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
     return "\n".join(f"Types: deb\nURIs: {uri}\nSuites: {suites}\nComponents: main\n"
@@ -148,7 +149,8 @@ def main():
         sys.exit(__doc__)
     suite, where = sys.argv[1:]
     if where == "--mirrors":
-        print(*mirrors(), sep="\n")
+        for mirror in mirrors():
+            print(mirror)
     else:
         write(suite, pathlib.Path(where))
 
