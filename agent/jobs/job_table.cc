@@ -9,69 +9,21 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "agent/jobs/command_head.h"
 #include "agent/jobs/job_entry.h"
-#include "agent/jobs/pipe.h"
+#include "agent/jobs/job_pipes.h"
+#include "agent/jobs/job_registry.h"
 #include "agent/jobs/watcher.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
-#include "common/utf8.h"
 
 namespace sandkeep {
 namespace {
 
 namespace asio = boost::asio;
 using EntryPtr = std::shared_ptr<JobEntry>;
-
-std::string HeadOf(const std::string& command) {
-  constexpr std::size_t kMaxBytesOfChar = 4;
-  const std::string text = ToValidUtf8(command.substr(0, kCommandHeadChars * kMaxBytesOfChar));
-  std::size_t chars = 0;
-  std::size_t end = 0;
-  for (; end < text.size(); ++end) {
-    const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
-    if (begins && ++chars > kCommandHeadChars) break;
-  }
-  return text.substr(0, end);
-}
-
-// Every pipe of one job.
-struct JobPipes {
-  Pipe out;
-  Pipe err;
-  Pipe in;
-};
-
-absl::StatusOr<JobPipes> MakePipes(const JobSpec& spec) {
-  JobPipes pipes;
-  ASSIGN_OR_RETURN(pipes.out, MakeOutputPipe());
-  if (!spec.merge_streams) {
-    ASSIGN_OR_RETURN(pipes.err, MakeOutputPipe());
-  }
-  if (spec.keep_stdin || !spec.stdin_text.empty()) {
-    ASSIGN_OR_RETURN(pipes.in, MakeInputPipe());
-    // Init keeps a write end only of an input that stays open: with it the command would never see
-    // the end of the other kind.
-    if (!spec.keep_stdin) pipes.in.kept.Reset();
-  }
-  return pipes;
-}
-
-InitStart StartOf(JobSpec& spec, JobPipes& pipes) {
-  return {.id = spec.id,
-          .command = std::move(spec.command),
-          .cwd = std::move(spec.cwd),
-          .env = std::move(spec.env),
-          .merge_streams = spec.merge_streams,
-          .stdout_write = std::move(pipes.out.theirs),
-          .stderr_write = std::move(pipes.err.theirs),
-          .stdout_read = std::move(pipes.out.kept),
-          .stderr_read = std::move(pipes.err.kept),
-          .stdin_read = std::move(pipes.in.theirs),
-          .stdin_write = std::move(pipes.in.kept)};
-}
 
 // What the coroutines and handlers hold on to; the table itself may go at any time.
 class Table : public std::enable_shared_from_this<Table>,
@@ -96,8 +48,7 @@ class Table : public std::enable_shared_from_this<Table>,
 
   Async<JobSnapshot> Start(JobSpec spec);
   absl::StatusOr<EntryPtr> FindEntry(const JobId& id) const;
-  absl::StatusOr<JobSnapshot> Newest() const;
-  std::vector<JobSnapshot> List(int limit) const;
+  const JobRegistry& jobs() const { return jobs_; }
   absl::StatusOr<std::unique_ptr<JobWatcher>> Watch(const JobId& id, std::int64_t from_offset,
                                                     bool follow);
   Async<std::int64_t> SendInput(JobId id, std::string data, bool end);
@@ -105,8 +56,6 @@ class Table : public std::enable_shared_from_this<Table>,
   Async<void> Attach(RunningContainer container, Outcome lost);
   Async<void> Detach(Outcome lost);
   Async<void> Forget(absl::Time ended_before);
-  int running() const;
-  int left_behind() const;
 
  private:
   void OnStarted(const JobId& id) override;
@@ -123,8 +72,6 @@ class Table : public std::enable_shared_from_this<Table>,
   JobRow RowOf(const JobSpec& spec, const JobPipes& pipes) const;
   absl::Status Launch(JobEntry& job, JobSpec spec, JobPipes pipes);
   EntryPtr Add(JobRow row);
-  void Remove(const EntryPtr& job);
-  EntryPtr Live(const JobId& id) const;
   absl::Status Adopt(std::vector<InitJob> jobs, const Outcome& lost);
   void LoseAllBut(const absl::flat_hash_set<JobId>& kept, const Outcome& lost);
   void ForgetIfDone(const EntryPtr& job);
@@ -141,10 +88,7 @@ class Table : public std::enable_shared_from_this<Table>,
   std::string spool_dir_;
   JobTableEvents* events_;
 
-  // Oldest first; by id; and those of which something may still happen.
-  std::vector<EntryPtr> order_;
-  absl::flat_hash_map<JobId, EntryPtr> by_id_;
-  absl::flat_hash_map<JobId, EntryPtr> live_;
+  JobRegistry jobs_;
   std::unique_ptr<InitLink> link_;
   // Counts Attach and Detach: who waited in between sees that the world has changed.
   int attachment_ = 0;
@@ -157,27 +101,17 @@ void Table::Load(std::vector<JobRow> known) {
 }
 
 EntryPtr Table::Add(JobRow row) {
-  const JobId id = row.id;
   auto job = std::make_shared<JobEntry>(strand_, clock_, std::move(row), spool_dir_,
                                         static_cast<JobEntryOwner&>(*this));
-  order_.push_back(job);
-  by_id_.emplace(id, job);
-  if (!job->ended()) live_.emplace(id, job);
+  jobs_.Add(job);
   return job;
-}
-
-void Table::Remove(const EntryPtr& job) {
-  job->Abandon();
-  by_id_.erase(job->row().id);
-  live_.erase(job->row().id);
-  order_.erase(std::remove(order_.begin(), order_.end(), job), order_.end());
 }
 
 void Table::Close() {
   events_ = nullptr;
   ++attachment_;
   link_.reset();
-  for (const EntryPtr& job : order_) job->Abandon();
+  jobs_.AbandonAll();
 }
 
 JobRow Table::RowOf(const JobSpec& spec, const JobPipes& pipes) const {
@@ -205,11 +139,9 @@ JobRow Table::RowOf(const JobSpec& spec, const JobPipes& pipes) const {
 
 Async<JobSnapshot> Table::Start(JobSpec spec) {
   const std::shared_ptr<Table> self = shared_from_this();
-  if (const auto found = by_id_.find(spec.id); found != by_id_.end()) {
-    co_return found->second->Snapshot();
-  }
+  if (const EntryPtr known = jobs_.Find(spec.id)) co_return known->Snapshot();
   if (!link_) co_return absl::FailedPreconditionError("the sandbox doesn't run");
-  if (live_.size() >= kMaxInitJobs) {
+  if (jobs_.live() >= kMaxInitJobs) {
     co_return absl::ResourceExhaustedError(
         StrCat(kMaxInitJobs, " commands of this sandbox run or left processes behind: end some"));
   }
@@ -228,7 +160,7 @@ Async<JobSnapshot> Table::Start(JobSpec spec) {
   // Init has heard nothing: as if it had never been.
   if (events_ == nullptr) co_return status;
   const std::vector<JobId> ids = {job->row().id};
-  Remove(job);
+  jobs_.Remove(job);
   auto undo = store_.DeleteJobs(ids);
   const absl::Status undone = co_await std::move(undo);
   if (!undone.ok()) Log(Severity::kWarning, "job.row_left", {{"why", undone}});
@@ -245,22 +177,9 @@ absl::Status Table::Launch(JobEntry& job, JobSpec spec, JobPipes pipes) {
 }
 
 absl::StatusOr<EntryPtr> Table::FindEntry(const JobId& id) const {
-  const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return absl::NotFoundError("no such job in this sandbox");
-  return found->second;
-}
-
-absl::StatusOr<JobSnapshot> Table::Newest() const {
-  if (order_.empty()) return absl::NotFoundError("no job was ever started in this sandbox");
-  return order_.back()->Snapshot();
-}
-
-std::vector<JobSnapshot> Table::List(int limit) const {
-  std::vector<JobSnapshot> jobs;
-  for (auto job = order_.rbegin(); job != order_.rend() && limit > 0; ++job, --limit) {
-    jobs.push_back((*job)->Snapshot());
-  }
-  return jobs;
+  EntryPtr job = jobs_.Find(id);
+  if (job == nullptr) return absl::NotFoundError("no such job in this sandbox");
+  return job;
 }
 
 absl::StatusOr<std::unique_ptr<JobWatcher>> Table::Watch(const JobId& id, std::int64_t from_offset,
@@ -313,16 +232,15 @@ absl::Status Table::Adopt(std::vector<InitJob> jobs, const Outcome& lost) {
   absl::flat_hash_set<JobId> kept;
   for (InitJob& named : jobs) {
     const JobId id = named.id;
-    const auto found = by_id_.find(id);
-    if (found == by_id_.end()) {
+    const EntryPtr job = jobs_.Find(id);
+    if (job == nullptr) {
       // Its row was dropped since; nothing of ours waits for it.
       Log(Severity::kWarning, "job.unknown_to_us", {{"job", id.hex()}});
       RETURN_IF_ERROR(link_->Forget(id));
       continue;
     }
     kept.insert(id);
-    live_.emplace(id, found->second);
-    const EntryPtr job = found->second;
+    jobs_.SetLive(job);
     RETURN_IF_ERROR(job->Adopt(std::move(named)));
   }
   LoseAllBut(kept, lost);
@@ -339,68 +257,44 @@ Async<void> Table::Detach(Outcome lost) {
 }
 
 void Table::LoseAllBut(const absl::flat_hash_set<JobId>& kept, const Outcome& lost) {
-  std::vector<EntryPtr> gone;
-  for (const auto& [id, job] : live_) {
-    if (!kept.contains(id)) gone.push_back(job);
+  for (const EntryPtr& job : jobs_.Live()) {
+    if (!kept.contains(job->row().id)) job->Lose(lost);
   }
-  for (const EntryPtr& job : gone) job->Lose(lost);
 }
 
 Async<void> Table::Forget(absl::Time ended_before) {
   const std::shared_ptr<Table> self = shared_from_this();
-  // Held by order_ and by_id_ alone.
-  constexpr long kOwners = 2;
-  std::vector<EntryPtr> forgotten;
-  for (const EntryPtr& job : order_) {
-    const bool old = job->settled() && job->recorded() && job->row().ended < ended_before;
-    if (old && job.use_count() == kOwners) forgotten.push_back(job);
-  }
   std::vector<JobId> ids;
-  for (const EntryPtr& job : forgotten) {
+  for (const EntryPtr& job : jobs_.Forgettable(ended_before)) {
     ids.push_back(job->row().id);
     for (std::size_t i = 0; i < job->streams(); ++i) ::unlink(job->spool_path(i).c_str());
-    Remove(job);
+    jobs_.Remove(job);
   }
   if (ids.empty()) co_return absl::OkStatus();
   auto remove = store_.DeleteJobs(std::move(ids));
   co_return co_await std::move(remove);
 }
 
-int Table::running() const {
-  return static_cast<int>(std::count_if(live_.begin(), live_.end(),
-                                        [](const auto& entry) { return !entry.second->ended(); }));
-}
-
-int Table::left_behind() const {
-  return static_cast<int>(std::count_if(live_.begin(), live_.end(), [](const auto& entry) {
-    return entry.second->left_behind() > 0;
-  }));
-}
-
-EntryPtr Table::Live(const JobId& id) const {
-  const auto found = live_.find(id);
-  return found == live_.end() ? nullptr : found->second;
-}
-
 void Table::OnStarted(const JobId& id) {
-  if (const EntryPtr job = Live(id)) job->OnStarted();
+  if (const EntryPtr job = jobs_.FindLive(id)) job->OnStarted();
 }
 
 void Table::OnExited(const JobId& id, int wait_status, int left_behind, bool supervisor_lost) {
-  if (const EntryPtr job = Live(id)) job->OnExited(wait_status, left_behind, supervisor_lost);
+  if (const EntryPtr job = jobs_.FindLive(id))
+    job->OnExited(wait_status, left_behind, supervisor_lost);
 }
 
 void Table::OnGone(const JobId& id) {
-  if (const EntryPtr job = Live(id)) job->OnGone();
+  if (const EntryPtr job = jobs_.FindLive(id)) job->OnGone();
   TellActivity();
 }
 
 void Table::OnWaiting(const JobId& id) {
-  if (const EntryPtr job = Live(id)) job->OnWaiting();
+  if (const EntryPtr job = jobs_.FindLive(id)) job->OnWaiting();
 }
 
 void Table::OnRefused(const JobId& id, absl::Status reason) {
-  if (const EntryPtr job = Live(id)) job->OnRefused(reason);
+  if (const EntryPtr job = jobs_.FindLive(id)) job->OnRefused(reason);
 }
 
 void Table::OnBroken(absl::Status why) {
@@ -422,7 +316,7 @@ void Table::OnEnded(const EntryPtr& job) {
 }
 
 void Table::OnSettled(const EntryPtr& job) {
-  live_.erase(job->row().id);
+  jobs_.SetSettled(job);
   ForgetIfDone(job);
   TellActivity();
 }
@@ -469,8 +363,8 @@ class OwnedTable : public JobTable {
     ASSIGN_OR_RETURN(const EntryPtr job, table_->FindEntry(id));
     return job->Snapshot();
   }
-  absl::StatusOr<JobSnapshot> Newest() const override { return table_->Newest(); }
-  std::vector<JobSnapshot> List(int limit) const override { return table_->List(limit); }
+  absl::StatusOr<JobSnapshot> Newest() const override { return table_->jobs().Newest(); }
+  std::vector<JobSnapshot> List(int limit) const override { return table_->jobs().List(limit); }
   absl::StatusOr<std::unique_ptr<JobWatcher>> Watch(const JobId& id, std::int64_t from_offset,
                                                     bool follow) override {
     return table_->Watch(id, from_offset, follow);
@@ -486,8 +380,8 @@ class OwnedTable : public JobTable {
   }
   Async<void> Detach(Outcome lost) override { return table_->Detach(std::move(lost)); }
   Async<void> Forget(absl::Time ended_before) override { return table_->Forget(ended_before); }
-  int running() const override { return table_->running(); }
-  int left_behind() const override { return table_->left_behind(); }
+  int running() const override { return table_->jobs().running(); }
+  int left_behind() const override { return table_->jobs().left_behind(); }
 
  private:
   std::shared_ptr<Table> table_;

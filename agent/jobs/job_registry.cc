@@ -1,0 +1,81 @@
+#include "agent/jobs/job_registry.h"
+
+#include <algorithm>
+
+namespace sandkeep {
+
+using EntryPtr = JobRegistry::EntryPtr;
+
+void JobRegistry::Add(const EntryPtr& job) {
+  order_.push_back(job);
+  by_id_.emplace(job->row().id, job);
+  if (!job->ended()) SetLive(job);
+}
+
+void JobRegistry::Remove(const EntryPtr& job) {
+  job->Abandon();
+  by_id_.erase(job->row().id);
+  live_.erase(job->row().id);
+  order_.erase(std::remove(order_.begin(), order_.end(), job), order_.end());
+}
+
+void JobRegistry::AbandonAll() {
+  for (const EntryPtr& job : order_) job->Abandon();
+}
+
+void JobRegistry::SetLive(const EntryPtr& job) { live_.emplace(job->row().id, job); }
+
+void JobRegistry::SetSettled(const EntryPtr& job) { live_.erase(job->row().id); }
+
+EntryPtr JobRegistry::Find(const JobId& id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+EntryPtr JobRegistry::FindLive(const JobId& id) const {
+  const auto found = live_.find(id);
+  return found == live_.end() ? nullptr : found->second;
+}
+
+std::vector<EntryPtr> JobRegistry::Live() const {
+  std::vector<EntryPtr> jobs;
+  for (const auto& [id, job] : live_) jobs.push_back(job);
+  return jobs;
+}
+
+absl::StatusOr<JobSnapshot> JobRegistry::Newest() const {
+  if (order_.empty()) return absl::NotFoundError("no job was ever started in this sandbox");
+  return order_.back()->Snapshot();
+}
+
+std::vector<JobSnapshot> JobRegistry::List(int limit) const {
+  std::vector<JobSnapshot> jobs;
+  for (auto job = order_.rbegin(); job != order_.rend() && limit > 0; ++job, --limit) {
+    jobs.push_back((*job)->Snapshot());
+  }
+  return jobs;
+}
+
+std::vector<EntryPtr> JobRegistry::Forgettable(absl::Time ended_before) const {
+  // Held by order_ and by_id_ alone.
+  constexpr long kOwners = 2;
+  std::vector<EntryPtr> jobs;
+  for (const EntryPtr& job : order_) {
+    const bool old = job->settled() && job->recorded() && job->row().ended < ended_before;
+    if (old && job.use_count() == kOwners) jobs.push_back(job);
+  }
+  return jobs;
+}
+
+int JobRegistry::running() const {
+  return static_cast<int>(std::count_if(live_.begin(), live_.end(),
+                                        [](const auto& entry) { return !entry.second->ended(); }));
+}
+
+int JobRegistry::left_behind() const {
+  return static_cast<int>(std::count_if(live_.begin(), live_.end(), [](const auto& entry) {
+    return entry.second->left_behind() > 0;
+  }));
+}
+
+}  // namespace sandkeep

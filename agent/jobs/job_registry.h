@@ -1,0 +1,50 @@
+// The jobs that a table knows: oldest first, by id, and those of which something may still happen.
+// On the sandbox's strand.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "agent/jobs/job_entry.h"
+
+namespace sandkeep {
+
+class JobRegistry {
+ public:
+  using EntryPtr = std::shared_ptr<JobEntry>;
+
+  void Add(const EntryPtr& job);
+  // Abandons it.
+  void Remove(const EntryPtr& job);
+  void AbandonAll();
+
+  // Something may happen of it again; nothing any more.
+  void SetLive(const EntryPtr& job);
+  void SetSettled(const EntryPtr& job);
+
+  // Null: there is none.
+  EntryPtr Find(const JobId& id) const;
+  EntryPtr FindLive(const JobId& id) const;
+  std::vector<EntryPtr> Live() const;
+  std::size_t live() const { return live_.size(); }
+
+  // NotFound: there was never one.
+  absl::StatusOr<JobSnapshot> Newest() const;
+  // Newest first.
+  std::vector<JobSnapshot> List(int limit) const;
+  // Ended before this, recorded, with nothing left behind, and read by nobody.
+  std::vector<EntryPtr> Forgettable(absl::Time ended_before) const;
+
+  // Jobs that run, and jobs that ended but left processes behind.
+  int running() const;
+  int left_behind() const;
+
+ private:
+  std::vector<EntryPtr> order_;
+  absl::flat_hash_map<JobId, EntryPtr> by_id_;
+  absl::flat_hash_map<JobId, EntryPtr> live_;
+};
+
+}  // namespace sandkeep
