@@ -5,6 +5,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/flags/parse.h"
 #include "agent/agent.h"
@@ -35,6 +36,12 @@ int Complain(const absl::Status& status, int code) {
   return code;
 }
 
+void LogWarnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    Log(Severity::kWarning, "settings", {{"what", warning}});
+  }
+}
+
 int Main(int argc, char** argv) {
   ::umask(0077);
   std::signal(SIGPIPE, SIG_IGN);
@@ -45,11 +52,10 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<Settings> settings =
       LoadSettings(kProgram, absl::GetFlag(FLAGS_env_file), FlagsGiven());
   if (!settings.ok()) return Complain(settings.status(), kUsage);
-  for (const std::string& warning : settings->warnings()) {
-    Log(Severity::kWarning, "settings", {{"what", warning}});
-  }
   const absl::StatusOr<AgentSettings> agent = AgentSettings::From(*settings);
   if (!agent.ok()) return Complain(agent.status(), kUsage);
+  LogWarnings(settings->warnings());
+  LogWarnings(agent->warnings);
   const absl::Status ended = RunAgent(*agent);
   return ended.ok() ? 0 : Complain(ended, kFailed);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -17,6 +18,13 @@ namespace {
 constexpr std::string_view kDefaultStateDir = "/var/lib/sandkeep";
 constexpr std::string_view kLibexec = "/usr/libexec/sandkeep";
 constexpr int kLeastSandboxes = 2;
+// Of the table, and changing nothing in this version.
+constexpr std::array<std::string_view, 15> kUnserved = {
+    "SANDBOX_IDLE",        "SANDBOX_STOP_AFTER", "SANDBOX_KEEP",     "SANDBOX_WARM",
+    "SANDBOX_RECYCLE",     "SANDBOX_DISK",       "PRINCIPAL_DISK",   "SANDBOX_SECCOMP",
+    "SANDBOX_MEM_RESERVE", "NETWORK_ALLOW",      "JOBS_DISK",        "VOLUME_TTL",
+    "GC_DELETE",           "FILE_TTL",           "CLEANUP_INTERVAL",
+};
 
 absl::Duration Seconds(const Settings& settings, std::string_view name) {
   return absl::Seconds(settings.Int(name));
@@ -107,6 +115,21 @@ ManagerLimits LimitsFrom(const Settings& settings) {
   return limits;
 }
 
+// Whoever set one of them counts on it.
+std::vector<std::string> UnservedAmong(const Settings& settings) {
+  std::vector<std::string> warnings;
+  for (const SettingSpec& spec : SettingTable()) {
+    const std::string_view usual =
+        settings.persistent() ? spec.persistent_default : spec.conversation_default;
+    const bool unserved =
+        std::find(kUnserved.begin(), kUnserved.end(), spec.name) != kUnserved.end();
+    if (!unserved || settings.Text(spec.name) == usual) continue;
+    warnings.push_back(StrCat(spec.name, " is not served by this version: it changes nothing"));
+  }
+  return warnings;
+}
+
+// Says nothing of freezing, stopping and times to live: nobody is to be told what doesn't happen.
 HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, InstanceId instance) {
   return HostFacts{
       .instance = std::move(instance),
@@ -116,17 +139,12 @@ HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, Insta
       .network = settings.Text("SANDBOX_NETWORK"),
       .max_timeout = limits.max_timeout,
       .background = limits.background,
-      .idle = Seconds(settings, "SANDBOX_IDLE"),
-      .stop_after = Seconds(settings, "SANDBOX_STOP_AFTER"),
-      .keep = SecondsOrForever(settings, "SANDBOX_KEEP"),
       .memory_bytes = settings.Int("SANDBOX_MEMORY"),
       .cpus_milli = settings.Int("SANDBOX_CPUS") * 1000,
       .pids = settings.Int("SANDBOX_PIDS"),
       .shm_bytes = settings.Int("SANDBOX_SHM"),
       .job_spool_bytes = limits.jobs.spool_bytes,
       .job_keep = limits.job_keep,
-      .volume_ttl = Seconds(settings, "VOLUME_TTL"),
-      .file_ttl = SecondsOrForever(settings, "FILE_TTL"),
       .max_running = limits.max_running,
       .disk_floor_bytes = limits.min_free_bytes,
   };
@@ -142,6 +160,7 @@ absl::StatusOr<AgentSettings> AgentSettings::From(const Settings& settings) {
                                            settings.List("AGENT_OPERATOR_UIDS")));
   agent.files_path = HelperPath(settings.Text("FILES_PATH"), "file_process", "sandkeep-files");
   agent.limits = LimitsFrom(settings);
+  agent.warnings = UnservedAmong(settings);
   agent.podman = [settings](InstanceId instance) {
     return PodmanFrom(settings, std::move(instance));
   };

@@ -21,6 +21,7 @@ struct AgentSettings {
   std::vector<Peer> peers;  // AGENT_FRONTEND_UIDS, AGENT_OPERATOR_UIDS
   std::string files_path;   // FILES_PATH, or where it was found
   ManagerLimits limits;
+  std::vector<std::string> warnings;  // For the log: what was given and changes nothing yet.
   // Both without the instance, which only the state directory knows.
   std::function<PodmanOptions(InstanceId)> podman;
   std::function<HostFacts(InstanceId)> facts;

@@ -75,6 +75,19 @@ std::string NetworkWords(const std::string& network) {
   return network;
 }
 
+// What becomes of a sandbox that nobody uses.
+std::string IdleLine(const v1::Limits& limits) {
+  if (limits.idle_ms() == 0) {
+    return "A sandbox stays as it is until another one needs its place: then its packages and "
+           "processes go; files below /workspace are kept in each case.\n";
+  }
+  return StrCat(
+      "An idle sandbox is frozen after ", Span(limits.idle_ms()), ", stopped after ",
+      Span(limits.stop_after_ms()), " more, and then ",
+      limits.keep_ms() > 0 ? StrCat("removed after ", Span(limits.keep_ms())) : std::string("kept"),
+      "; files below /workspace are kept in each case.\n");
+}
+
 std::string LimitLines(const v1::Info& info, const EndpointSettings& settings) {
   const v1::Limits& limits = info.limits();
   std::string text = absl::StrFormat(
@@ -84,11 +97,7 @@ std::string LimitLines(const v1::Info& info, const EndpointSettings& settings) {
   StrAppend(&text, "A command ends after ", limits.max_timeout_ms() / 1000,
             " s at most; a result shows ", SizeInWords(settings.max_output_bytes),
             " of its output.\n");
-  StrAppend(
-      &text, "An idle sandbox is frozen after ", Span(limits.idle_ms()), ", stopped after ",
-      Span(limits.stop_after_ms()), " more, and then ",
-      limits.keep_ms() > 0 ? StrCat("removed after ", Span(limits.keep_ms())) : std::string("kept"),
-      "; files below /workspace are kept in each case.\n");
+  text += IdleLine(limits);
   if (limits.file_ttl_ms() > 0) {
     StrAppend(&text, "What lies in /workspace and hasn't changed for ", Span(limits.file_ttl_ms()),
               " is deleted.\n");

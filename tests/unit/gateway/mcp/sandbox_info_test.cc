@@ -37,6 +37,16 @@ TEST_F(SandboxInfoTest, ListsTheCallersSandboxesAndTheLimitsWithoutALabel) {
   EXPECT_THAT(text, HasSubstr("agent 0.1.0, podman 4.3.1"));
 }
 
+TEST_F(SandboxInfoTest, SaysNothingOfFreezingWhereNothingIsFrozen) {
+  v1::Info info = HostFacts();
+  info.mutable_limits()->clear_idle_ms();
+  agent_.get_info.Answer(info);
+  agent_.list_sandboxes.Answer({});
+  const std::string text = TextOf(Ask(LegacyCall("sandbox_info", "")));
+  EXPECT_THAT(text, HasSubstr("A sandbox stays as it is"));
+  EXPECT_THAT(text, Not(HasSubstr("frozen")));
+}
+
 TEST_F(SandboxInfoTest, SaysWhatTheHostCannotDo) {
   v1::Info info = HostFacts();
   info.add_problems("the image is missing: run build.sh");
