@@ -1,8 +1,6 @@
 #include "agent/agent.h"
 
 #include <grp.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -29,8 +27,8 @@
 #include "common/log.h"
 #include "common/notify.h"
 #include "common/random.h"
-#include "common/status_codes.h"
 #include "common/status_macros.h"
+#include "common/this_process.h"
 
 namespace sandkeep {
 namespace {
@@ -39,23 +37,6 @@ namespace asio = boost::asio;
 
 // Both processes' users are in it; without it only our own user and root can connect.
 constexpr const char* kSocketGroup = "sandkeep-api";
-
-// Its memory holds the secret that keys are made with: no core file, and nothing of its own user
-// (podman, its helpers) may trace it.
-absl::Status Harden() {
-  const rlimit no_core = {0, 0};
-  if (::setrlimit(RLIMIT_CORE, &no_core) != 0) return ErrnoStatus(errno, "RLIMIT_CORE");
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return ErrnoStatus(errno, "PR_SET_DUMPABLE");
-  return absl::OkStatus();
-}
-
-// Each running command is a few descriptors.
-void RaiseDescriptorLimit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 std::optional<gid_t> SocketGroup() {
   const group* found = ::getgrnam(kSocketGroup);
@@ -106,13 +87,14 @@ void KeepWatchdogFed(asio::steady_timer& timer, std::chrono::microseconds interv
 // again by itself.
 void RecoverOrSay(asio::io_context& io, SandboxManager& manager) {
   const absl::Status recovered = Await(io, manager.Recover());
-  if (!recovered.ok()) Log(Severity::kError, "agent.recover", {{"error", recovered}});
+  if (!recovered.ok()) Log(Severity::kError, "agent.recover", {{"why", recovered}});
 }
 
 }  // namespace
 
 absl::Status RunAgent(const AgentSettings& settings) {
-  RETURN_IF_ERROR(Harden());
+  // It holds the secret that keys are made with, and podman and its helpers are of its own user.
+  RETURN_IF_ERROR(HideMemory());
   RaiseDescriptorLimit();
   ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(settings.state_dir));
   ASSIGN_OR_RETURN(const InstanceId instance, state.Instance(SystemRandom()));
@@ -144,7 +126,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
   Log(Severity::kInfo, "agent.listening",
       {{"socket", settings.socket_path}, {"version", SANDKEEP_VERSION}});
   if (const absl::Status told = Notify("READY=1"); !told.ok()) {
-    Log(Severity::kWarning, "agent.notify", {{"error", told}});
+    Log(Severity::kWarning, "agent.notify", {{"why", told}});
   }
   if (const auto interval = WatchdogInterval()) KeepWatchdogFed(watchdog, *interval);
 

@@ -129,8 +129,10 @@ inline constexpr std::chrono::milliseconds kMaxReconnectBackoff{500};
 // One attempt to connect, HTTP/2 greeting included; an agent that hangs is unavailable after it.
 inline constexpr std::chrono::milliseconds kConnectDeadline{900};
 
-// Strands, of which most wait: two threads so that one that is busy doesn't hold the rest.
+// Nothing blocks on a strand, and a second thread would only add wake-ups.
 inline constexpr int kAgentThreads = 1;
+// Spools may make one wait for the disk; the other goes on meanwhile.
+inline constexpr int kDiskThreads = 2;
 
 // ---- The engine ----
 // At most this many podman processes at once: more only wait for its locks.
@@ -197,6 +199,7 @@ inline constexpr std::size_t kMaxLingerBytes = 1_MiB;
 inline constexpr std::chrono::milliseconds kAcceptPause{100};
 // SIGTERM: answers in flight have this long to finish.
 inline constexpr std::chrono::seconds kDrainDeadline{10};
+// As kAgentThreads.
 inline constexpr int kGatewayThreads = 1;
 // The running gateway sees a key added or removed within the interval; one unknown key makes it
 // look at once, but not more often than the pause.
@@ -204,9 +207,6 @@ inline constexpr std::chrono::milliseconds kKeyRefreshInterval{250};
 inline constexpr std::chrono::milliseconds kKeyRefreshPause{50};
 
 // ---- MCP ----
-// `wait`: most clients give up on a call after 60 s.
-inline constexpr std::chrono::seconds kDefaultWait{45};
-inline constexpr std::chrono::seconds kMaxWait{280};
 inline constexpr std::size_t kMaxCaptionBytes = 1_KiB;
 // Every JSON value costs its parsed form 16 bytes and more: without this, 8 MiB of `[[],[],…` would
 // become a hundred. No message of the protocol comes near it.
@@ -265,6 +265,10 @@ inline constexpr std::chrono::seconds kRecoveryRetry{2};
 inline constexpr std::chrono::minutes kJobSweepInterval{10};
 // Cut-off commands that the next result names.
 inline constexpr std::size_t kMaxCutOffNotes = 3;
+// How long a call waits for a place before it is told that there is none, and how often it looks: a
+// sandbox whose command has just ended is busy for another moment.
+inline constexpr std::chrono::milliseconds kRoomPatience{1000};
+inline constexpr std::chrono::milliseconds kRoomPoll{20};
 // A call that meets a sandbox in the moment in which it is forgotten looks again.
 inline constexpr int kMaxResolveTries = 3;
 

@@ -1,7 +1,5 @@
 #include "gateway/gateway.h"
 
-#include <sys/resource.h>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
@@ -18,6 +16,7 @@
 #include "common/notify.h"
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "common/this_process.h"
 #include "gateway/downloads/handler.h"
 #include "gateway/downloads/link.h"
 #include "gateway/downloads/mime_types.h"
@@ -35,14 +34,6 @@ namespace sandkeep {
 namespace {
 
 namespace asio = boost::asio;
-
-// A connection is a descriptor, and the default of 1,024 would be reached long before our limit.
-void RaiseDescriptorLimit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 void RunThreads(asio::io_context& io) {
   std::vector<std::thread> others;
@@ -104,7 +95,7 @@ absl::Status Serve(GatewaySettings settings) {
         {{"remedy", "nobody can use the gateway yet: run `sandkeep-gateway keys add NAME`"}});
   }
   if (const absl::Status told = Notify("READY=1"); !told.ok()) {
-    Log(Severity::kWarning, "gateway.notify", {{"error", told}});
+    Log(Severity::kWarning, "gateway.notify", {{"why", told}});
   }
   RunThreads(io);
   Log(Severity::kInfo, "gateway.stopped");

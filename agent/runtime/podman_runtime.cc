@@ -1,9 +1,5 @@
 #include "agent/runtime/podman_runtime.h"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "agent/runtime/cgroup.h"
@@ -14,6 +10,7 @@
 #include "agent/runtime/volume_folders.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/pause.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -22,12 +19,6 @@ namespace sandkeep {
 namespace {
 
 namespace asio = boost::asio;
-
-asio::awaitable<void> Pause(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  timer.expires_after(time);
-  co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-}
 
 std::vector<VolumeRecord> ReadBindings(const std::vector<ListedVolume>& listed) {
   std::vector<VolumeRecord> records;

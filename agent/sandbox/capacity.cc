@@ -1,32 +1,22 @@
 #include "agent/sandbox/capacity.h"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 
 #include "agent/sandbox/registry.h"
+#include "common/limits.h"
+#include "common/pause.h"
 #include "common/strings.h"
 
 namespace sandkeep {
-namespace {
-
-// How long a call waits for a place before it is told that there is none, and how often it looks.
-constexpr std::chrono::milliseconds kRoomPatience{1000};
-constexpr std::chrono::milliseconds kRoomPoll{20};
-
-}  // namespace
-
 Async<void> Capacity::Admit(PrincipalId principal) {
   Refused refused;
-  boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
   const auto patience = std::chrono::steady_clock::now() + kRoomPatience;
   while (!TryTake()) {
     std::shared_ptr<Sandbox> victim = Victim(refused);
     if (!victim) {
       if (std::chrono::steady_clock::now() >= patience) co_return AllBusy(principal);
       refused.clear();
-      pause.expires_after(kRoomPoll);
-      co_await pause.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+      co_await Pause(kRoomPoll);
       continue;
     }
     // Its place is anybody's once it is free: if another call takes it, the next one is asked.

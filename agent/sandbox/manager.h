@@ -16,6 +16,7 @@
 #include "agent/sandbox/sandbox.h"
 #include "agent/sandbox/sandbox_manager.h"
 #include "agent/sandbox/strand_lock.h"
+#include "common/limits.h"
 #include "common/secret.h"
 
 namespace sandkeep {
@@ -69,7 +70,7 @@ class Manager : public SandboxManager {
 
   const ManagerLimits limits_;
   const Secret secret_;
-  boost::asio::thread_pool disk_{2};
+  boost::asio::thread_pool disk_{kDiskThreads};
   const boost::asio::any_io_executor strand_;
   Registry registry_;
   Capacity capacity_;

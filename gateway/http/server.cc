@@ -99,7 +99,7 @@ asio::awaitable<void> Server::Accept() {
     if (!acceptor_.is_open()) co_return;
     // A client that left before it was accepted is no reason to wait.
     if (error == asio::error::connection_aborted) continue;
-    if (!complained) Log(Severity::kWarning, "http.accept", {{"error", error.message()}});
+    if (!complained) Log(Severity::kWarning, "http.accept", {{"why", error.message()}});
     complained = true;
     co_await Pause();
   }

@@ -71,7 +71,7 @@ void AccessKeys::ReadAgainIfChanged() {
   if (!version.ok() || !owners.ok()) {
     // The keys that were known stay good; the next turn tries again.
     Log(Severity::kWarning, "keys.unreadable",
-        {{"error", version.ok() ? owners.status() : version.status()}});
+        {{"why", version.ok() ? owners.status() : version.status()}});
     return;
   }
   version_ = *version;

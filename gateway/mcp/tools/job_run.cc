@@ -1,16 +1,14 @@
 #include "gateway/mcp/tools/job_run.h"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/pause.h"
 #include "common/status_macros.h"
 
 namespace sandkeep::mcp {
@@ -34,11 +32,6 @@ asio::awaitable<void> NoteClosedStream() {
 asio::awaitable<void> HeedClosedStream() {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(),
                                                      asio::enable_total_cancellation());
-}
-
-asio::awaitable<void> Pause(std::chrono::milliseconds span) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, span);
-  co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
 // Ends the stream once the answer is on its way: cancelling a call costs what a short command
@@ -72,7 +65,7 @@ Async<void> JobRun::Follow(v1::StartJobRequest request) {
   co_await NoteClosedStream();
   if (end_on_disconnect_ && started_ && !ended_) {
     const absl::Status stopped = co_await StopJob(agent_, *job_, kDisconnectGrace.count());
-    if (!stopped.ok()) Log(Severity::kWarning, "job.stop_failed", {{"status", stopped}});
+    if (!stopped.ok()) Log(Severity::kWarning, "job.stop_failed", {{"why", stopped}});
   }
   co_return Gone();
 }
