@@ -167,7 +167,6 @@ mcp::Request MakeRequest(Request& request, const Accepts& accepts) {
           .protocol_version = Copy(request.Find("mcp-protocol-version")),
           .method = Copy(request.Find("mcp-method")),
           .name = Copy(request.Find("mcp-name")),
-          .session_id = Copy(request.Find("mcp-session-id")),
           .accepts_event_stream = accepts.event_stream,
           .headers = RedactedHeaders(request),
           .public_base = request.public_base};
@@ -196,9 +195,6 @@ Response JsonAnswer(Call& call) {
   Response response{
       .status = StatusOf(reply.disposition), .headers = {}, .body = std::move(reply.body)};
   if (!response.body.empty()) response.headers.push_back({"Content-Type", "application/json"});
-  if (reply.session_id.has_value()) {
-    response.headers.push_back({"Mcp-Session-Id", *reply.session_id});
-  }
   return response;
 }
 

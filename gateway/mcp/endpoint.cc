@@ -87,8 +87,7 @@ class RealEndpoint : public Endpoint {
     request.body = std::string();
     if (const auto* malformed = std::get_if<Malformed>(&parsed)) {
       co_return Reply{.disposition = Disposition::kBadRequest,
-                      .body = ErrorBody(malformed->id, malformed->error),
-                      .session_id = {}};
+                      .body = ErrorBody(malformed->id, malformed->error)};
     }
     Incoming& incoming = std::get<Incoming>(parsed);
     if (incoming.batch) co_return co_await HandleBatch(request, incoming.messages);
@@ -100,15 +99,13 @@ class RealEndpoint : public Endpoint {
   static Reply ReplyOf(Answer answer) {
     const bool answered = !answer.body.empty();
     return Reply{.disposition = answered ? answer.disposition : Disposition::kAccepted,
-                 .body = std::move(answer.body),
-                 .session_id = {}};
+                 .body = std::move(answer.body)};
   }
 
   awaitable<Reply> HandleBatch(const Request& request, std::vector<Message>& messages) {
     const Classified classified = ClassifyBatch(request, messages);
     if (const auto* error = std::get_if<RpcError>(&classified)) {
-      co_return Reply{
-          .disposition = Disposition::kBadRequest, .body = ErrorBody({}, *error), .session_id = {}};
+      co_return Reply{.disposition = Disposition::kBadRequest, .body = ErrorBody({}, *error)};
     }
     std::vector<std::string> bodies;
     for (Message& message : messages) {
@@ -233,7 +230,7 @@ class RealEndpoint : public Endpoint {
     const absl::Status stopped = co_await StopJob(agent_, *job, kCancelGrace.count());
     // NotFound: it hasn't started yet; whoever starts it sees `cancelled`.
     if (!stopped.ok() && !absl::IsNotFound(stopped)) {
-      Log(Severity::kWarning, "job.stop_failed", {{"status", stopped}});
+      Log(Severity::kWarning, "job.stop_failed", {{"why", stopped}});
     }
   }
 

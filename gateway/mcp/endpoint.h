@@ -4,7 +4,8 @@
 //
 // Serves both eras on one endpoint: the body decides which. Thread-safe; each request is one
 // coroutine on its caller's executor, with no state shared between requests but the agent client,
-// what is known of the host, and the table of calls that can be cancelled by their id.
+// what is known of the host, and the table of calls that can be cancelled by their id. So there are
+// no sessions: no id of one is given out, and one that a client brings along is passed over.
 #pragma once
 
 #include <chrono>
@@ -38,8 +39,6 @@ struct Request {
   std::optional<std::string> protocol_version;
   std::optional<std::string> method;
   std::optional<std::string> name;
-  // Ignored: no state is kept between requests, and none is issued.
-  std::optional<std::string> session_id;
   bool accepts_event_stream = false;
   // All headers as received, for sandbox_info, which shows an allowlist of them.
   std::vector<std::pair<std::string, std::string>> headers;
@@ -56,8 +55,7 @@ enum class Disposition {
 
 struct Reply {
   Disposition disposition = Disposition::kOk;
-  std::string body;                       // JSON; empty with kAccepted.
-  std::optional<std::string> session_id;  // For the answer to `initialize`.
+  std::string body;  // JSON; empty with kAccepted.
 };
 
 // Where events go while a call runs. The transport opens the event stream at the first one.

@@ -169,9 +169,13 @@ TEST_F(McpTransportTest, DispositionsBecomeStatusCodes) {
   EXPECT_EQ(StatusOf(Post("{}")), 400);
   reply.disposition = mcp::Disposition::kNotFound;
   EXPECT_EQ(StatusOf(Post("{}")), 404);
-  reply.disposition = mcp::Disposition::kOk;
-  reply.session_id = "abc";
-  EXPECT_THAT(Ask(Post("{}")), HasSubstr("Mcp-Session-Id: abc\r\n"));
+}
+
+TEST_F(McpTransportTest, AStaleSessionIdIsPassedOverAndNoneIsGivenOut) {
+  StartServer();
+  const std::string answer = Ask(Post("{}", "Mcp-Session-Id: long-gone\r\n"));
+  EXPECT_EQ(RawClient::StatusOf(answer), 200);
+  EXPECT_THAT(answer, Not(HasSubstr("Mcp-Session-Id")));
 }
 
 TEST_F(McpTransportTest, ACallThatThrowsIsA500AndTheConnectionGoesOn) {

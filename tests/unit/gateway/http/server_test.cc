@@ -161,8 +161,7 @@ TEST_F(ServerTest, OptionsNeedsNoKeyButAnAllowedOrigin) {
   EXPECT_THAT(answer, HasSubstr("MCP-Protocol-Version"));
   EXPECT_EQ(StatusOf(Get("/mcp", "Origin: https://evil.example\r\n", "OPTIONS")), 403);
   const std::string refused = Ask(Get("/mcp", "Origin: https://app.example.com\r\n"));
-  EXPECT_THAT(refused,
-              HasSubstr("Access-Control-Expose-Headers: WWW-Authenticate, Mcp-Session-Id"));
+  EXPECT_THAT(refused, HasSubstr("Access-Control-Expose-Headers: WWW-Authenticate"));
 }
 
 TEST_F(ServerTest, EveryAnswerHasTheSecurityHeaders) {
@@ -404,7 +403,6 @@ TEST_F(ServerTest, ASecretNeverReachesTheEndpoint) {
                     .protocol_version = {},
                     .method = {},
                     .name = {},
-                    .session_id = {},
                     .accepts_event_stream = false,
                     .headers = {},
                     .public_base = ""};

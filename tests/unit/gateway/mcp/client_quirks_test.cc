@@ -18,17 +18,6 @@ class ClientQuirks : public EndpointTestBase {
 
 constexpr std::string_view kRun = R"("sandbox":"amber-otter-417","command":"true")";
 
-TEST_F(ClientQuirks, SessionIdsAreIgnoredWhetherStaleForeignOrForged) {
-  for (const std::string_view method : {"initialize", "tools/list", "ping"}) {
-    Request request = Legacy(method);
-    request.session_id = "long-gone";
-    const Reply reply = Ask(std::move(request));
-    EXPECT_EQ(reply.disposition, Disposition::kOk);
-    EXPECT_EQ(ErrorCode(reply), 0);
-    EXPECT_FALSE(reply.session_id.has_value());
-  }
-}
-
 TEST_F(ClientQuirks, CallsComeWithoutAnInitialize) {
   agent_.start_job.Answer({Started(), Exited(0)});
   EXPECT_FALSE(IsToolError(Ask(LegacyCall("run_command", kRun))));

@@ -91,7 +91,6 @@ class EndpointTestBase : public testing::Test {
                     .protocol_version = {},
                     .method = {},
                     .name = {},
-                    .session_id = {},
                     .accepts_event_stream = true,
                     .headers = {},
                     .public_base = "https://box.example"};

@@ -26,10 +26,6 @@ TEST_F(Handshake, InitializeAgreesOnTheClientsVersionOrTheNewestOlderOne) {
   EXPECT_EQ(ResultOf(Ask(Legacy("initialize"))).at("protocolVersion").as_string(), "2025-11-25");
 }
 
-TEST_F(Handshake, NoSessionIsIssued) {
-  EXPECT_FALSE(Ask(Legacy("initialize")).session_id.has_value());
-}
-
 TEST_F(Handshake, DiscoverySaysWhatIsServed) {
   const json::object result = ResultOf(Ask(Modern("server/discover")));
   EXPECT_EQ(json::serialize(result.at("supportedVersions")), R"(["2026-07-28"])");
