@@ -40,6 +40,7 @@ asio::awaitable<void> FileDesk::Forget(std::shared_ptr<FileConnection> connectio
 }
 
 Async<void> FileDesk::MakeRoom(std::shared_ptr<FileConnection> connection) {
+  // Half of what the process takes: those that Drop lets go are still its for a moment.
   while (volumes_.size() >= kMaxFileProcessVolumes / 2) {
     const auto oldest = std::min_element(
         volumes_.begin(), volumes_.end(),

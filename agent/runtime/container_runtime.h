@@ -94,7 +94,7 @@ class ContainerRuntime {
   // that.
   virtual Async<void> Remove(EngineName container) = 0;
 
-  // Suspends or resumes every process. Unimplemented where the host can't: then init does it.
+  // Suspends or resumes every process. Unimplemented where the host can't.
   virtual Async<void> Freeze(EngineName container) = 0;
   virtual Async<void> Thaw(EngineName container) = 0;
 

@@ -15,12 +15,6 @@
 namespace sandkeep {
 namespace {
 
-// The same for one that doesn't exist and one that is somebody else's.
-absl::Status NoSuchSandbox() {
-  return absl::NotFoundError(
-      "there is no such sandbox: the first command with a label makes its sandbox");
-}
-
 SandboxFile FileOf(const Sandbox& sandbox, FileEntry entry, UniqueFd file) {
   return SandboxFile{.key = sandbox.key(),
                      .generation = sandbox.generation(),

@@ -39,6 +39,12 @@ struct SandboxRef {
   std::optional<SandboxKey> key;
 };
 
+// The same for one that doesn't exist and one that is somebody else's.
+inline absl::Status NoSuchSandbox() {
+  return absl::NotFoundError(
+      "there is no such sandbox: the first command with a label makes its sandbox");
+}
+
 struct SandboxSnapshot {
   SandboxKey key;
   Label label;

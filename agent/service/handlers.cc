@@ -17,16 +17,6 @@ namespace sandkeep {
 namespace asio = boost::asio;
 namespace v1 = agent::v1;
 
-namespace {
-
-// As the manager says it of a sandbox that isn't there.
-absl::Status NoSuchSandbox() {
-  return absl::NotFoundError(
-      "there is no such sandbox: the first command with a label makes its sandbox");
-}
-
-}  // namespace
-
 Handlers::Handlers(SandboxManager& manager, FileReader& reader, HostFacts facts, Peer peer)
     : manager_(manager), reader_(reader), facts_(std::move(facts)), peer_(std::move(peer)) {}
 

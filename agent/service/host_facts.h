@@ -17,6 +17,7 @@ struct HostFacts {
   std::string profile = {};  // conversation | persistent
   std::string network = {};  // internet | full | none
 
+  // A zero: no such thing happens in this version.
   absl::Duration max_timeout = {};
   absl::Duration background = {};  // Infinite: no limit.
   absl::Duration idle = {};
