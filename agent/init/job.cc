@@ -18,6 +18,7 @@ bool IsFolder(std::string_view path) {
 // Groups, terminals and framed data come with the hosts that need them.
 bool IsServed(const v1::Start& start) {
   return !start.gate() && !start.terminal() && start.command_bytes() <= kMaxCommandBytes &&
+         (!start.has_command() || start.command().size() == start.command_bytes()) &&
          IsFolder(start.cwd());
 }
 
@@ -33,6 +34,10 @@ std::optional<Job> Job::Collect(const v1::Start& start, std::vector<UniqueFd> de
   refusal = {v1::Refused::CANNOT_FORK, 0};
   std::optional<CommandText> text = CommandText::Create(start.command_bytes(), refusal.error);
   if (!text.has_value()) return std::nullopt;
+  if (start.has_command() && !text->Append(start.command()).ok()) {
+    refusal.error = ENOMEM;
+    return std::nullopt;
+  }
   Job job(*std::move(text), *std::move(pipes));
   job.setup_.workspace = std::string(workspace);
   job.setup_.folder = start.cwd();

@@ -27,7 +27,7 @@ class Job {
  public:
   enum class Stage { kCollecting, kForked, kStarted, kExited, kGone };
 
-  // Nothing: `refusal` says why.
+  // With its command, where that came with Start. Nothing: `refusal` says why.
   static std::optional<Job> Collect(const v1::Start& start, std::vector<UniqueFd> descriptors,
                                     std::string_view workspace, Refusal& refusal);
 

@@ -94,6 +94,7 @@ void JobTable::Start(const v1::Start& start, std::vector<UniqueFd> descriptors) 
   std::optional<Job> job = Job::Collect(start, std::move(descriptors), workspace_, refusal);
   if (!job.has_value()) return Refuse(id, refusal);
   jobs_.emplace(id, *std::move(job));
+  if (start.has_command()) Run(id);
 }
 
 void JobTable::Append(const v1::Command& command) {

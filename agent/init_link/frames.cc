@@ -60,6 +60,15 @@ ToInit StartMessage(const InitStart& start) {
   return message;
 }
 
+// One frame, and so one wake-up of init, for all but a few commands.
+bool TakesWholeCommand(ToInit& message, const std::string& command) {
+  if (command.size() > kMaxInitFrameBytes) return false;
+  message.mutable_start()->set_command(command);
+  if (message.ByteSizeLong() <= kMaxInitFrameBytes) return true;
+  message.mutable_start()->clear_command();
+  return false;
+}
+
 // In the order that the protocol names.
 std::vector<UniqueFd> Descriptors(InitStart& start) {
   std::vector<UniqueFd> descriptors;
@@ -82,8 +91,10 @@ OutFrame CommandFrame(const JobId& id, std::string_view part) {
 absl::StatusOr<std::vector<OutFrame>> StartFrames(InitStart start) {
   RETURN_IF_ERROR(Check(start));
   std::vector<OutFrame> frames;
+  ToInit message = StartMessage(start);
+  const bool whole = TakesWholeCommand(message, start.command);
   OutFrame first;
-  first.bytes = StartMessage(start).SerializeAsString();
+  first.bytes = message.SerializeAsString();
   if (first.bytes.size() > kMaxInitFrameBytes) {
     return absl::InvalidArgumentError(StrCat("env and cwd together take ", first.bytes.size(),
                                              " bytes: at most ", kMaxInitFrameBytes,
@@ -91,6 +102,7 @@ absl::StatusOr<std::vector<OutFrame>> StartFrames(InitStart start) {
   }
   first.descriptors = Descriptors(start);
   frames.push_back(std::move(first));
+  if (whole) return frames;
 
   std::string_view rest = start.command;
   while (!rest.empty()) {

@@ -10,7 +10,8 @@
 
 namespace sandkeep {
 
-// Start with its descriptors, the command in parts, Run. InvalidArgument: over the limits of the
+// Start with its descriptors and the command; a long command follows in parts, then Run.
+// InvalidArgument: over the limits of the
 // protocol, or descriptors that don't go together.
 absl::StatusOr<std::vector<OutFrame>> StartFrames(InitStart start);
 

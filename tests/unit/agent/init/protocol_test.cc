@@ -170,6 +170,50 @@ TEST_F(ProtocolTest, RefusesACommandThatIsNotTheAnnouncedSize) {
   ExpectInitServes();
 }
 
+TEST_F(ProtocolTest, RunsACommandThatComesWithStartAtOnce) {
+  Ends pipe = MakePipe();
+  v1::ToInit frame = StartFrame(NewJobId(), 10);
+  frame.mutable_start()->set_command("echo whole");
+  agent_->Send(frame, pipe.numbers());
+  pipe.write.Reset();
+  EXPECT_EQ(ReadAll(pipe.read), "whole\n");
+  RunningJob job;
+  job.id = frame.start().job_id();
+  // What would complete it otherwise is out of order.
+  agent_->Send(CommandFrame(job.id, "x"));
+  agent_->Send(RunFrame(job.id));
+  EXPECT_EQ(agent_->WaitExited(job).exit_code(), 0);
+  SayHelloAgain();
+  EXPECT_EQ(agent_->dropped_at_hello(), 2U);
+}
+
+TEST_F(ProtocolTest, RunsACommandInParts) {
+  Ends pipe = MakePipe();
+  const std::string id = NewJobId();
+  agent_->Send(StartFrame(id, 8), pipe.numbers());
+  agent_->Send(CommandFrame(id, "echo "));
+  agent_->Send(CommandFrame(id, "two"));
+  agent_->Send(RunFrame(id));
+  pipe.write.Reset();
+  EXPECT_EQ(ReadAll(pipe.read), "two\n");
+}
+
+TEST_F(ProtocolTest, RefusesACommandWithStartThatIsNotTheAnnouncedSize) {
+  const Ends pipe = MakePipe();
+  for (const std::uint32_t announced : {0U, 3U, 5U}) {
+    v1::ToInit frame = StartFrame(NewJobId(), announced);
+    frame.mutable_start()->set_command("exit");
+    agent_->Send(frame, pipe.numbers());
+    EXPECT_EQ(agent_->WaitRefused(frame.start().job_id()).reason(), v1::Refused::BAD_REQUEST);
+  }
+  v1::ToInit gated = StartFrame(NewJobId(), 4);
+  gated.mutable_start()->set_command("exit");
+  gated.mutable_start()->set_gate(true);
+  agent_->Send(gated, pipe.numbers());
+  EXPECT_EQ(agent_->WaitRefused(gated.start().job_id()).reason(), v1::Refused::BAD_REQUEST);
+  ExpectInitServes();
+}
+
 TEST_F(ProtocolTest, RefusesAnEnvironmentThatNoneCanBe) {
   using std::string_literals::operator""s;
   const Ends pipe = MakePipe();

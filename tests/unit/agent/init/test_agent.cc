@@ -136,8 +136,10 @@ RunningJob TestAgent::Begin(std::string_view command, const StartOptions& option
     variable.set_name(name);
     variable.set_value(value);
   }
+  const bool whole = command.size() < kMaxCommandPartBytes && options.env.empty();
+  if (whole) start.set_command(command.data(), command.size());
   Send(frame, descriptors);
-  while (!command.empty()) {
+  while (!whole && !command.empty()) {
     const std::string_view part = command.substr(0, kMaxCommandPartBytes);
     command.remove_prefix(part.size());
     v1::ToInit part_frame;
@@ -147,7 +149,7 @@ RunningJob TestAgent::Begin(std::string_view command, const StartOptions& option
   }
   v1::ToInit run;
   run.mutable_run()->set_job_id(job.id);
-  Send(run);
+  if (!whole) Send(run);
   job.output = std::move(output.read);
   job.error_output = std::move(error_output.read);
   job.input = std::move(input.write);

@@ -54,7 +54,7 @@ class TestAgent {
   void Send(const v1::ToInit& frame, const std::vector<int>& descriptors = {});
   void SendRaw(std::string_view bytes, const std::vector<int>& descriptors = {});
 
-  // Everything up to Run; nothing is waited for.
+  // Everything that starts it, in one frame or in parts; nothing is waited for.
   RunningJob Begin(std::string_view command, const StartOptions& options = {});
   // Begin, and Started.
   RunningJob Start(std::string_view command, const StartOptions& options = {});

@@ -144,10 +144,12 @@ class InitLinkTest : public testing::Test, protected InitEvents {
 TEST_F(InitLinkTest, TellsAJobsLifeInOrder) {
   Greet();
   const JobId id = StartJob();
-  ASSERT_TRUE(init_.Hear()->has_start());
+  const ToInit frame_of_start = *init_.Hear();
+  EXPECT_EQ(frame_of_start.start().command(), "true");
+  EXPECT_EQ(frame_of_start.start().command_bytes(), 4u);
   EXPECT_EQ(init_.descriptors().size(), 2u);
-  ASSERT_TRUE(init_.Hear()->has_command());
-  ASSERT_TRUE(init_.Hear()->has_run());
+  // That was all.
+  EXPECT_FALSE(init_.Hear());
   for (const FromInit& frame : {StartedFrame(id), ExitedFrame(id), GoneFrame(id)}) {
     ASSERT_TRUE(init_.Say(frame).ok());
   }
@@ -177,6 +179,22 @@ TEST_F(InitLinkTest, ACommandTravelsInPartsThatAddUp) {
   }
   EXPECT_EQ(announced, command.size());
   EXPECT_TRUE(whole == command);
+}
+
+TEST_F(InitLinkTest, ACommandThatJustDoesNotFitBesideTheRestTravelsInParts) {
+  Greet();
+  for (const std::size_t size : {kMaxInitFrameBytes - 100, kMaxInitFrameBytes}) {
+    const std::string command(size, 'x');
+    StartJob(command);
+    ASSERT_TRUE(started_.ok()) << started_;
+    const ToInit first = *init_.Hear();
+    ASSERT_TRUE(first.has_start());
+    const bool whole = first.start().has_command();
+    EXPECT_EQ(whole, size < kMaxInitFrameBytes);
+    std::string parts = first.start().command();
+    while (const std::optional<ToInit> frame = init_.Hear()) parts += frame->command().data();
+    EXPECT_TRUE(parts == command);
+  }
 }
 
 TEST_F(InitLinkTest, WhatAnEarlierAgentLeftUnreadIsNoLie) {
