@@ -29,6 +29,11 @@ constexpr std::array kTable = {
 };
 #undef SETTING
 
+// What the two replaced systems called some of them; accepted with a warning.
+struct SettingAlias {
+  std::string_view old_name;
+  std::string_view name;
+};
 constexpr std::array kAliases = {
     SettingAlias{"SANDBOX_PUBLIC_URL", "MCP_PUBLIC_BASE"},
     SettingAlias{"LINK_TTL", "SANDBOX_LINK_TTL"},
@@ -159,7 +164,6 @@ void AddChoiceMistakes(Reader& reader) {
 }  // namespace
 
 absl::Span<const SettingSpec> SettingTable() { return kTable; }
-absl::Span<const SettingAlias> SettingAliases() { return kAliases; }
 
 absl::StatusOr<std::int64_t> ParseNumber(std::string_view text) {
   std::int64_t unit = 1;

@@ -38,13 +38,6 @@ struct SettingSpec {
 
 absl::Span<const SettingSpec> SettingTable();
 
-// What the two replaced systems called some of them; accepted with a warning.
-struct SettingAlias {
-  std::string_view old_name;
-  std::string_view name;
-};
-absl::Span<const SettingAlias> SettingAliases();
-
 struct SettingSources {
   Process process = Process::kAgent;
   std::string env_file;  // Path; empty: none.

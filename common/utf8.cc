@@ -59,11 +59,4 @@ std::string_view Utf8Head(std::string_view text, std::size_t limit) {
   return text.substr(0, limit);
 }
 
-std::string_view Utf8Tail(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return text;
-  std::size_t start = text.size() - limit;
-  while (start < text.size() && IsContinuation(text[start])) ++start;
-  return text.substr(start);
-}
-
 }  // namespace sandkeep

@@ -17,6 +17,5 @@ std::string ToValidUtf8(std::string_view bytes);
 
 // At most `limit` bytes of `text`, never cutting a character.
 std::string_view Utf8Head(std::string_view text, std::size_t limit);
-std::string_view Utf8Tail(std::string_view text, std::size_t limit);
 
 }  // namespace sandkeep

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/limits.h"
-#include "common/status_codes.h"
 #include "common/strings.h"
 #include "gateway/mcp/strict_json.h"
 
@@ -94,12 +93,6 @@ std::variant<Incoming, Malformed> ParseBody(std::string_view body) {
   Incoming incoming;
   incoming.messages.push_back(std::move(std::get<Message>(message)));
   return incoming;
-}
-
-RpcError ErrorOf(const absl::Status& status) {
-  return RpcError{.code = CodesOf(status.code()).json_rpc,
-                  .message = std::string(ToStd(status.message())),
-                  .data = {}};
 }
 
 std::string ResultBody(std::string_view id, std::string_view result) {

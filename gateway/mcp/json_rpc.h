@@ -10,11 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-
 namespace sandkeep::mcp {
 
-// The protocol's own codes, beside those that common/status_codes.h maps.
+// A tool's failure is a result and has no code: these are for messages that aren't understood.
 inline constexpr int kParseError = -32700;
 inline constexpr int kInvalidRequest = -32600;
 inline constexpr int kMethodNotFound = -32601;
@@ -50,8 +48,6 @@ struct Malformed {
 };
 
 std::variant<Incoming, Malformed> ParseBody(std::string_view body);
-
-RpcError ErrorOf(const absl::Status& status);
 
 // `{"jsonrpc":"2.0","id":ID,"result":RESULT}`; `result` is JSON text.
 std::string ResultBody(std::string_view id, std::string_view result);
