@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What a machine needs before Sandkeep can be built and run on it: packages, the two system users,
-# the engine's directories and configuration. Sourced by demo.sh, tests/run.sh and install.sh; safe
-# under `set -euo pipefail`. Every function can be called twice, and does nothing the second time.
+# the engine's directories and configuration. Sourced by demo.sh, image/build.sh and tests/run.sh;
+# safe under `set -euo pipefail`. Every function can be called twice, and does nothing the second time.
 
 SK_ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 SK_CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/sandkeep
