@@ -2,18 +2,14 @@
 #include <sys/stat.h>
 
 #include <csignal>
-#include <iostream>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/flags/parse.h"
 #include "agent/agent.h"
 #include "agent/settings.h"
 #include "common/command_line.h"
-#include "common/log.h"
 #include "common/settings.h"
-#include "common/strings.h"
 
 #define SANDKEEP_FLAGS_OF_agent 1
 #include "common/settings_flags.inc"
@@ -24,40 +20,28 @@ ABSL_FLAG(std::string, env_file, "",
 namespace sandkeep {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kUsage = 2;
 constexpr Program kProgram = {.process = Process::kAgent,
                               .name = "sandkeep-agent",
                               .usage = "[--SETTING=VALUE…]\n--version | --help",
                               .default_env_file = "/etc/sandkeep/agent.env"};
-
-int Complain(const absl::Status& status, int code) {
-  std::cerr << "sandkeep-agent: " << ToStd(status.message()) << "\n";
-  return code;
-}
-
-void LogWarnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) {
-    Log(Severity::kWarning, "settings", {{"what", warning}});
-  }
-}
 
 int Main(int argc, char** argv) {
   ::umask(0077);
   std::signal(SIGPIPE, SIG_IGN);
   if (AnswerPlainQuestion(kProgram, argc, argv)) return 0;
   if (absl::ParseCommandLine(argc, argv).size() > 1) {
-    return Complain(absl::InvalidArgumentError("takes settings only; --help has them"), kUsage);
+    return Complain(kProgram, absl::InvalidArgumentError("takes settings only; --help has them"),
+                    kUsage);
   }
   const absl::StatusOr<Settings> settings =
       LoadSettings(kProgram, absl::GetFlag(FLAGS_env_file), FlagsGiven());
-  if (!settings.ok()) return Complain(settings.status(), kUsage);
+  if (!settings.ok()) return Complain(kProgram, settings.status(), kUsage);
   const absl::StatusOr<AgentSettings> agent = AgentSettings::From(*settings);
-  if (!agent.ok()) return Complain(agent.status(), kUsage);
+  if (!agent.ok()) return Complain(kProgram, agent.status(), kUsage);
   LogWarnings(settings->warnings());
   LogWarnings(agent->warnings);
   const absl::Status ended = RunAgent(*agent);
-  return ended.ok() ? 0 : Complain(ended, kFailed);
+  return ended.ok() ? 0 : Complain(kProgram, ended, kFailed);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "common/log.h"
 #include "common/strings.h"
 
 namespace sandkeep {
@@ -52,6 +53,17 @@ absl::StatusOr<Settings> LoadSettings(const Program& program, std::string env_fi
                          .env_file = std::move(env_file),
                          .environment = EnvironmentOfProcess(),
                          .flags = std::move(flags)});
+}
+
+void LogWarnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    Log(Severity::kWarning, "settings", {{"what", warning}});
+  }
+}
+
+int Complain(const Program& program, const absl::Status& status, int code) {
+  std::cerr << program.name << ": " << ToStd(status.message()) << "\n";
+  return code;
 }
 
 }  // namespace sandkeep

@@ -1,5 +1,5 @@
-// What the command lines of both processes have in common: --help and --version, and where settings
-// come from. For their main.cc, before the first thread.
+// What the command lines of both processes have in common: --help and --version, where settings
+// come from, and how they complain. For their main.cc, before the first thread.
 #pragma once
 
 #include <string>
@@ -7,10 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/settings.h"
 
 namespace sandkeep {
+
+// Exit codes: it couldn't go on; the command line or the settings are wrong.
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;
 
 struct Program {
   Process process;
@@ -27,5 +32,11 @@ bool AnswerPlainQuestion(const Program& program, int argc, char** argv);
 // mistake, a line each.
 absl::StatusOr<Settings> LoadSettings(const Program& program, std::string env_file,
                                       std::vector<std::pair<std::string, std::string>> flags);
+
+// A line in the log for each.
+void LogWarnings(const std::vector<std::string>& warnings);
+
+// `name: message` on standard error, and `code` again.
+int Complain(const Program& program, const absl::Status& status, int code);
 
 }  // namespace sandkeep

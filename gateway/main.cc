@@ -10,10 +10,8 @@
 #include "absl/flags/parse.h"
 #include "common/clock.h"
 #include "common/command_line.h"
-#include "common/log.h"
 #include "common/random.h"
 #include "common/settings.h"
-#include "common/strings.h"
 #include "gateway/gateway.h"
 #include "gateway/keys/command.h"
 #include "gateway/settings.h"
@@ -27,26 +25,17 @@ ABSL_FLAG(std::string, env_file, "",
 namespace sandkeep {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kUsage = 2;
 constexpr Program kProgram = {
     .process = Process::kGateway,
     .name = "sandkeep-gateway",
     .usage = "[serve] [--SETTING=VALUE…]\nkeys add NAME | list | remove NAME\n--version | --help",
     .default_env_file = "/etc/sandkeep/gateway.env"};
 
-int Complain(const absl::Status& status, int code) {
-  std::cerr << "sandkeep-gateway: " << ToStd(status.message()) << "\n";
-  return code;
-}
-
 int RunServe(const Settings& settings) {
-  for (const std::string& warning : settings.warnings()) {
-    Log(Severity::kWarning, "settings", {{"what", warning}});
-  }
+  LogWarnings(settings.warnings());
   absl::StatusOr<GatewaySettings> gateway = GatewaySettings::From(settings);
-  if (!gateway.ok()) return Complain(gateway.status(), kUsage);
-  return Complain(Serve(*std::move(gateway)), kFailed);
+  if (!gateway.ok()) return Complain(kProgram, gateway.status(), kUsage);
+  return Complain(kProgram, Serve(*std::move(gateway)), kFailed);
 }
 
 int Main(int argc, char** argv) {
@@ -57,11 +46,12 @@ int Main(int argc, char** argv) {
   std::vector<std::string> arguments(positional.begin() + 1, positional.end());
   const std::string command = arguments.empty() ? "serve" : arguments.front();
   if ((command != "serve" && command != "keys") || (command == "serve" && arguments.size() > 1)) {
-    return Complain(absl::InvalidArgumentError("unknown command; --help has them"), kUsage);
+    return Complain(kProgram, absl::InvalidArgumentError("unknown command; --help has them"),
+                    kUsage);
   }
   const absl::StatusOr<Settings> settings =
       LoadSettings(kProgram, absl::GetFlag(FLAGS_env_file), FlagsGiven());
-  if (!settings.ok()) return Complain(settings.status(), kUsage);
+  if (!settings.ok()) return Complain(kProgram, settings.status(), kUsage);
   if (command == "serve") return RunServe(*settings);
   arguments.erase(arguments.begin());
   return RunKeysCommand(StateDirOf(*settings), arguments, SystemRandom(), SystemClock(), std::cout,

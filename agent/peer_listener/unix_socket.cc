@@ -51,11 +51,13 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
     return errno == ENOENT ? absl::OkStatus() : ErrnoStatus(errno, path);
   }
   if (!S_ISSOCK(info.st_mode)) {
-    return absl::FailedPreconditionError(StrCat(path, " is there and no socket"));
+    return absl::FailedPreconditionError(
+        StrCat(path, " is there and no socket: remove it, or change AGENT_SOCKET"));
   }
   ASSIGN_OR_RETURN(const UniqueFd probe, MakeSocket());
   if (::connect(probe.get(), Plain(address), sizeof(address)) == 0 || errno == EAGAIN) {
-    return absl::AlreadyExistsError(StrCat("another process listens on ", path));
+    return absl::AlreadyExistsError(
+        StrCat("another process listens on ", path, ": stop it, or change AGENT_SOCKET"));
   }
   if (errno != ECONNREFUSED) return ErrnoStatus(errno, path);
   if (::unlink(path.c_str()) != 0) return ErrnoStatus(errno, path);

@@ -34,7 +34,8 @@ absl::StatusOr<UniqueFd> LockStateDir(const std::string& path) {
   if (!fd) return ErrnoStatus(errno, lock);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   if (errno == EWOULDBLOCK) {
-    return absl::FailedPreconditionError(StrCat("another sandkeep-gateway runs on ", path));
+    return absl::FailedPreconditionError(
+        StrCat("another sandkeep-gateway runs on ", path, ": stop it, or change STATE_DIR"));
   }
   return ErrnoStatus(errno, lock);
 }
