@@ -172,6 +172,7 @@ TEST_F(McpTransportTest, DispositionsBecomeStatusCodes) {
 }
 
 TEST_F(McpTransportTest, AStaleSessionIdIsPassedOverAndNoneIsGivenOut) {
+  release_->Deliver(true);
   StartServer();
   const std::string answer = Ask(Post("{}", "Mcp-Session-Id: long-gone\r\n"));
   EXPECT_EQ(RawClient::StatusOf(answer), 200);
