@@ -213,6 +213,9 @@ asio::awaitable<bool> Connection::ReadMore() {
   }
   if (at_end_ || !open_) co_return false;
   const InputBuffer::Space space = input_.Prepare();
+  // Nothing that the parser waits for is as long as the buffer; a read into no room ends at once,
+  // again and again.
+  if (space.size == 0) co_return false;
   const auto result =
       co_await socket_.async_read_some(asio::buffer(space.data, space.size), kUseTuple);
   at_end_ = static_cast<bool>(std::get<0>(result));

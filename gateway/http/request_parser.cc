@@ -18,9 +18,11 @@ namespace beast = boost::beast;
 using ErrorCode = beast::error_code;
 using Refusal = RequestParser::Refusal;
 
-// The line end of the last chunk, 16 digits, a line end: nothing longer stands between two chunks.
-// Zeros before a size would be well-formed, and are read differently by those who count digits.
-constexpr std::size_t kMaxChunkLineBytes = 20;
+// 16 digits and a line end. Zeros before a size would be well-formed, and are read differently by
+// those who count digits.
+constexpr std::size_t kMaxChunkLineBytes = 18;
+constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+constexpr std::string_view kLineEnd = "\r\n";
 
 // Read by us or by what we call to decide something: two of them would be two readings.
 constexpr std::array<std::string_view, 14> kOnce = {
@@ -52,12 +54,28 @@ class RequestParser::Grammar : public beast::http::basic_parser<true> {
   Request request;
   std::optional<Refusal> refusal;
 
-  // The next bytes are the line before a chunk, too long for one. The first has no line end of
-  // another chunk before it.
-  bool LineTooLong(std::string_view bytes) const {
-    if (!chunked() || left_of_chunk_ > 0 || bytes.size() < kMaxChunkLineBytes) return false;
-    return bytes.substr(0, kMaxChunkLineBytes).find('\n', after_a_chunk_ ? 2 : 0) ==
-           std::string_view::npos;
+  // What is wrong with the line before the next chunk as far as it is there. Judged before Beast
+  // sees it, which would go on reading for the end that a wrong one never has.
+  std::optional<Refusal> FaultOfChunkLine(std::string_view bytes) const {
+    if (!chunked() || left_of_chunk_ > 0) return std::nullopt;
+    // The line end of the chunk before: Beast looks at it. The first chunk has none.
+    if (after_a_chunk_) bytes.remove_prefix(std::min<std::size_t>(bytes.size(), 2));
+    const std::size_t end = bytes.substr(0, kMaxChunkLineBytes).find('\n');
+    if (end == std::string_view::npos) {
+      if (bytes.size() < kMaxChunkLineBytes) return std::nullopt;
+      return Refusal{400, "a chunk's line is too long"};
+    }
+    if (end == 0 || bytes[end - 1] != '\r') return Refusal{400, "lines must end with CR LF"};
+    const std::string_view size = bytes.substr(0, end - 1);
+    if (size.empty() || size.find_first_not_of(kHexDigits) != std::string_view::npos) {
+      return Refusal{400, "a chunk's line must be its size alone"};
+    }
+    const bool is_last = size.find_first_not_of('0') == std::string_view::npos;
+    const std::string_view rest = bytes.substr(end + 1, kLineEnd.size());
+    if (is_last && rest != kLineEnd.substr(0, rest.size())) {
+      return Refusal{400, "trailers are not accepted"};
+    }
+    return std::nullopt;
   }
 
  private:
@@ -190,7 +208,9 @@ std::size_t RequestParser::FeedHead(std::string_view bytes) {
 
 std::size_t RequestParser::FeedBody(std::string_view bytes) {
   if (bytes.empty()) return 0;
-  if (grammar_->LineTooLong(bytes)) return Refuse(400, "a chunk's line is too long");
+  if (const std::optional<Refusal> fault = grammar_->FaultOfChunkLine(bytes)) {
+    return Refuse(fault->status, fault->reason);
+  }
   ErrorCode error;
   const std::size_t taken = grammar_->put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   if (grammar_->refusal.has_value()) {

@@ -256,6 +256,13 @@ TEST_F(ServerTest, WhatAFrontServerCouldReadDifferentlyIsRefusedAndTheConnection
       StrCat(chunked, "FFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n"),
       StrCat(chunked, "2\r\n{}\r\n0\r\nAuthorization: Bearer x\r\n\r\n"),
       StrCat(chunked, "0;a\r\n\r\n"),
+      // Never ended: the refusal must not wait for an end, nor the server spin until its deadline.
+      StrCat(chunked, "2\n", std::string(100000, 'x')),
+      StrCat(chunked, "1\r\n{\r\n2\n", std::string(100000, 'x')),
+      StrCat(chunked, "0\r\nX: ", std::string(100000, 'x')),
+      StrCat(chunked, "0\r\n\n", std::string(100000, 'x')),
+      StrCat(chunked, "0\r\n\rx", std::string(100000, 'x')),
+      StrCat(chunked, "0;", std::string(15, 'a'), "\r\n", std::string(100000, 'x')),
       "GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n",
       "GET  /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
       "GET /healthz\r\nHost: localhost\r\n\r\n",
