@@ -52,13 +52,13 @@ PodmanEngine::PodmanEngine(const boost::asio::any_io_executor& executor, PodmanO
 
 Async<EngineVersion> PodmanEngine::Version() {
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     if (version_) co_return *version_;
   }
   Arguments arguments = {"version", "--format=json"};
   CO_ASSIGN_OR_RETURN(const std::string text, co_await podman_.Read(std::move(arguments)));
   CO_ASSIGN_OR_RETURN(EngineVersion version, ParseVersion(text));
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   version_ = version;
   co_return version;
 }
@@ -88,7 +88,7 @@ HostLimits PodmanEngine::Limits() const {
 
 Async<std::string> PodmanEngine::Volumes(EngineName volume) {
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     if (!volumes_.empty()) co_return volumes_;
   }
   Arguments arguments = {"volume", "inspect", volume.text()};
@@ -106,7 +106,7 @@ Async<std::string> PodmanEngine::Volumes(EngineName volume) {
 }
 
 void PodmanEngine::LearnVolumes(const std::string& folder) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   volumes_ = folder;
 }
 
@@ -140,17 +140,17 @@ Async<void> PodmanEngine::Diagnose(absl::Status failure) {
 
 void PodmanEngine::Remember(const EngineName& container, const ContainerInit& init) {
   KnownInit known{init.pid, UniqueFd(::fcntl(init.pidfd.get(), F_DUPFD_CLOEXEC, 0))};
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   inits_.insert_or_assign(container, std::move(known));
 }
 
 void PodmanEngine::Forget(const EngineName& container) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   inits_.erase(container);
 }
 
 KnownInit PodmanEngine::Find(const EngineName& container) const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const auto known = inits_.find(container);
   if (known == inits_.end()) return {};
   return {known->second.pid, UniqueFd(::fcntl(known->second.pidfd.get(), F_DUPFD_CLOEXEC, 0))};

@@ -4,12 +4,11 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <mutex>
 #include <optional>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "agent/runtime/container_init.h"
 #include "agent/runtime/podman.h"
 #include "agent/runtime/podman_output.h"
@@ -57,10 +56,11 @@ class PodmanEngine {
   const PodmanOptions options_;
   Podman podman_;
   boost::asio::thread_pool blocking_{1};
-  mutable absl::Mutex mutex_;
-  std::optional<EngineVersion> version_ ABSL_GUARDED_BY(mutex_);
-  std::string volumes_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<EngineName, KnownInit> inits_ ABSL_GUARDED_BY(mutex_);
+  // Guards what stands below it.
+  mutable std::mutex mutex_;
+  std::optional<EngineVersion> version_;
+  std::string volumes_;
+  absl::flat_hash_map<EngineName, KnownInit> inits_;
 };
 
 }  // namespace sandkeep

@@ -8,7 +8,7 @@ namespace sandkeep::http {
 bool RateLimit::Allows(std::string_view principal) {
   if (rate_ == 0) return true;
   const Clock::Monotonic now = clock_.Steady();
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   auto [entry, is_new] = buckets_.try_emplace(std::string(principal), Bucket{rate_, now});
   Bucket& bucket = entry->second;
   const double seconds = std::chrono::duration<double>(now - bucket.filled_at).count();

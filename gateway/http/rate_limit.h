@@ -2,10 +2,11 @@
 // buckets as there are principals. Any thread.
 #pragma once
 
+#include <mutex>
+#include <string>
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "common/clock.h"
 
 namespace sandkeep::http {
@@ -25,8 +26,8 @@ class RateLimit {
 
   const double rate_;
   const Clock& clock_;
-  absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, Bucket> buckets_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // Guards what stands below it.
+  absl::flat_hash_map<std::string, Bucket> buckets_;
 };
 
 }  // namespace sandkeep::http

@@ -119,7 +119,7 @@ void Server::Add(Tcp::socket socket) {
   *key = connection.get();
   bool draining = false;
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     connections_.emplace(connection.get(), connection);
     draining = draining_;
   }
@@ -131,7 +131,7 @@ void Server::Add(Tcp::socket socket) {
 void Server::Remove(const Connection* connection) {
   std::function<void()> drained;
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     connections_.erase(connection);
     if (draining_ && connections_.empty()) drained = std::exchange(drained_, nullptr);
   }
@@ -139,14 +139,14 @@ void Server::Remove(const Connection* connection) {
 }
 
 int Server::connections() const {
-  const absl::ReaderMutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return static_cast<int>(connections_.size());
 }
 
 void Server::ForEach(void (Connection::*action)()) {
   std::vector<std::shared_ptr<Connection>> all;
   {
-    const absl::ReaderMutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     for (const auto& [key, weak] : connections_) {
       if (std::shared_ptr<Connection> connection = weak.lock())
         all.push_back(std::move(connection));
@@ -162,7 +162,7 @@ void Server::Drain(std::chrono::steady_clock::duration deadline, std::function<v
     pause_.cancel();
     bool none = false;
     {
-      const absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       draining_ = true;
       none = connections_.empty();
       if (!none) drained_ = std::move(drained);

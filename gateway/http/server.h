@@ -13,11 +13,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "common/limits.h"
 #include "gateway/http/router.h"
 #include "gateway/http/timing.h"
@@ -70,11 +70,11 @@ class Server {
   Router& router_;
   const Options options_;
 
-  mutable absl::Mutex mutex_;
-  absl::flat_hash_map<const Connection*, std::weak_ptr<Connection>> connections_
-      ABSL_GUARDED_BY(mutex_);
-  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
-  std::function<void()> drained_ ABSL_GUARDED_BY(mutex_);
+  // Guards what stands below it.
+  mutable std::mutex mutex_;
+  absl::flat_hash_map<const Connection*, std::weak_ptr<Connection>> connections_;
+  bool draining_ = false;
+  std::function<void()> drained_;
 };
 
 }  // namespace sandkeep::http

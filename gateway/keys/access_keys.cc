@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/time/time.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/status_macros.h"
@@ -25,14 +24,15 @@ AccessKeys::AccessKeys(KeyTable table, std::int64_t version, KeyOwners owners)
 
 AccessKeys::~AccessKeys() {
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     stop_ = true;
   }
+  changed_.notify_one();
   thread_.join();
 }
 
 std::shared_ptr<const KeyOwners> AccessKeys::Snapshot() const {
-  const absl::ReaderMutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return owners_;
 }
 
@@ -40,8 +40,9 @@ std::optional<KeyOwner> AccessKeys::Find(std::string_view key) {
   const std::shared_ptr<const KeyOwners> owners = Snapshot();
   const auto found = owners->find(HashAccessKey(key));
   if (found != owners->end()) return found->second;
-  const absl::MutexLock lock(&mutex_);
-  missed_ = true;
+  const std::lock_guard lock(mutex_);
+  // The first of several tells it.
+  if (!std::exchange(missed_, true)) changed_.notify_one();
   return std::nullopt;
 }
 
@@ -53,13 +54,10 @@ void AccessKeys::Refresh() {
 
 // False: stop. The pause comes first, so that unknown keys can't make this thread spin.
 bool AccessKeys::WaitForNextRefresh() {
-  const absl::MutexLock lock(&mutex_);
-  if (mutex_.AwaitWithTimeout(absl::Condition(&stop_), absl::FromChrono(kKeyRefreshPause))) {
-    return false;
-  }
-  const auto wanted = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stop_ || missed_; };
-  mutex_.AwaitWithTimeout(absl::Condition(&wanted),
-                          absl::FromChrono(kKeyRefreshInterval - kKeyRefreshPause));
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, kKeyRefreshPause, [this] { return stop_; })) return false;
+  changed_.wait_for(lock, kKeyRefreshInterval - kKeyRefreshPause,
+                    [this] { return stop_ || missed_; });
   missed_ = false;
   return !stop_;
 }
@@ -77,7 +75,7 @@ void AccessKeys::ReadAgainIfChanged() {
   version_ = *version;
   auto fresh = std::make_shared<const KeyOwners>(*std::move(owners));
   Log(Severity::kInfo, "keys.read", {{"count", fresh->size()}});
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   owners_.swap(fresh);
 }
 

@@ -6,14 +6,15 @@
 // Look-ups from any thread.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "gateway/keys/key_table.h"
 
 namespace sandkeep {
@@ -43,10 +44,12 @@ class AccessKeys {
   KeyTable table_;
   std::int64_t version_;
 
-  mutable absl::Mutex mutex_;
-  std::shared_ptr<const KeyOwners> owners_ ABSL_GUARDED_BY(mutex_);
-  bool missed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  // Guards what stands below it, up to the thread.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<const KeyOwners> owners_;
+  bool missed_ = false;
+  bool stop_ = false;
   std::thread thread_;
 };
 
