@@ -65,6 +65,12 @@ inline constexpr std::chrono::milliseconds kMaxGrace{60000};
 inline constexpr std::size_t kMaxInitFrameBytes = 64_KiB;
 inline constexpr std::size_t kMaxCommandPartBytes = 48_KiB;
 inline constexpr std::size_t kMaxFrameDescriptors = 8;
+// What init hands to a supervisor that waits: folder and variables, which came in one frame, and
+// those that every command has.
+inline constexpr std::size_t kMaxHandOverBytes = kMaxInitFrameBytes + 4_KiB;
+inline constexpr std::size_t kMaxHandOverEntries = kMaxEnvEntries + 16;
+// While commands run, init makes its next supervisor when it has been idle for so long.
+inline constexpr std::chrono::milliseconds kSpareDelay{5};
 // Jobs that init holds at once, ended ones that the agent hasn't recorded included.
 inline constexpr std::size_t kMaxInitJobs = 512;
 // Of its jobs, what init names in one HelloReply: far below a frame.

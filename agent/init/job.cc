@@ -50,19 +50,24 @@ std::optional<Refusal> Job::Append(std::string_view part) {
   return Refusal{v1::Refused::BAD_REQUEST, EMSGSIZE};
 }
 
-std::optional<Refusal> Job::Run() {
+std::optional<Refusal> Job::Run(std::optional<Supervisor> spare) {
   if (!text_->Seal().ok()) return Refusal{v1::Refused::BAD_REQUEST, EINVAL};
   setup_.command = text_->fd();
   setup_.stdin_read = pipes_.stdin_read.get();
   setup_.stdout_write = pipes_.stdout_write.get();
   setup_.stderr_write = pipes_.stderr_write.get();
+  Become(Stage::kForked);
+  if (spare.has_value() && spare->HandOver(setup_)) {
+    supervisor_ = std::move(spare);
+    return std::nullopt;
+  }
+  return Fork();
+}
+
+std::optional<Refusal> Job::Fork() {
   int error = 0;
   supervisor_ = Supervisor::Fork(setup_, error);
   if (!supervisor_.has_value()) return Refusal{v1::Refused::CANNOT_FORK, error};
-  pipes_.CloseCommandEnds();
-  text_.reset();
-  setup_ = {};
-  Become(Stage::kForked);
   return std::nullopt;
 }
 
@@ -91,8 +96,10 @@ std::optional<Refusal> Job::TakeReports() {
   return std::nullopt;
 }
 
-void Job::SupervisorEnded(int wait_status) {
+std::optional<Refusal> Job::SupervisorEnded(int wait_status) {
+  const bool untaken = supervisor_->untaken();
   supervisor_.reset();
+  if (untaken && stage_ == Stage::kForked) return Fork();
   const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
   if (stage_ < Stage::kExited) {
     supervisor_lost_ = true;
@@ -104,6 +111,7 @@ void Job::SupervisorEnded(int wait_status) {
   } else {
     orphaned_ = true;
   }
+  return std::nullopt;
 }
 
 void Job::Forget() {
@@ -116,12 +124,20 @@ void Job::Become(Stage stage) {
   if (stage_ < Stage::kExited && stage >= Stage::kExited) {
     exited_ = std::chrono::steady_clock::now();
   }
+  if (stage_ < Stage::kStarted && stage >= Stage::kStarted) LetGo();
   stage_ = stage;
   if (stage_ == Stage::kGone) {
     supervisor_.reset();
     orphaned_ = false;
     pipes_.stdin_write.Reset();
   }
+}
+
+void Job::LetGo() {
+  pipes_.CloseCommandEnds();
+  text_.reset();
+  setup_ = {};
+  if (supervisor_.has_value()) supervisor_->SetTaken();
 }
 
 v1::FromInit Job::News(const std::string& id) const {

@@ -33,14 +33,17 @@ class Job {
 
   // kCollecting only. Something: the job can't go on.
   std::optional<Refusal> Append(std::string_view part);
-  std::optional<Refusal> Run();
+  // By `spare`, if that can still take it.
+  std::optional<Refusal> Run(std::optional<Supervisor> spare);
 
   // Takes what the supervisor has reported. Something: the command never started, and the job is
   // over.
   std::optional<Refusal> TakeReports();
 
-  // The supervisor has been reaped: with nothing left, or killed and its tree now nobody's.
-  void SupervisorEnded(int wait_status);
+  // The supervisor has been reaped: with nothing left, or killed and its tree now nobody's; or
+  // killed before it began, and there is another. Something: there can be none, and the job is
+  // over.
+  std::optional<Refusal> SupervisorEnded(int wait_status);
   void TreeSwept() { Become(Stage::kGone); }
 
   void EndInput() { pipes_.stdin_write.Reset(); }
@@ -72,7 +75,10 @@ class Job {
  private:
   Job(CommandText text, JobPipes pipes) : text_(std::move(text)), pipes_(std::move(pipes)) {}
 
+  std::optional<Refusal> Fork();
   void Become(Stage stage);
+  // What only the start needs, and a second try of it.
+  void LetGo();
 
   std::optional<CommandText> text_;
   JobPipes pipes_;

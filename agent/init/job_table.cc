@@ -109,7 +109,7 @@ void JobTable::Run(const std::string& id) {
   Job* job = Find(id);
   if (job == nullptr) return;
   if (job->stage() != Job::Stage::kCollecting) return channel_.CountDropped();
-  const std::optional<Refusal> refusal = job->Run();
+  const std::optional<Refusal> refusal = job->Run(spare_.Take());
   if (refusal.has_value()) RefuseAndErase(id, *refusal);
 }
 
@@ -165,6 +165,7 @@ void JobTable::Reap() {
     if (WIFSTOPPED(status)) {
       ContinueSupervisors();
     } else {
+      spare_.ChildEnded(pid);
       SupervisorEnded(pid, status);
     }
   }
@@ -184,8 +185,17 @@ void JobTable::SupervisorEnded(pid_t pid, int wait_status) {
   const std::optional<Refusal> refusal = entry->second.TakeReports();
   if (refusal.has_value()) return RefuseAndErase(entry->first, *refusal);
   if (entry->second.stage() == Job::Stage::kGone) return;
-  entry->second.SupervisorEnded(wait_status);
+  const std::optional<Refusal> over = entry->second.SupervisorEnded(wait_status);
+  if (over.has_value()) return RefuseAndErase(entry->first, *over);
   if (entry->second.orphaned()) SweepNow();
+}
+
+std::optional<std::chrono::milliseconds> JobTable::UntilSpare() const {
+  if (!spare_.wanted()) return std::nullopt;
+  const bool busy = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+    return entry.second.supervisor() != 0 && entry.second.stage() < Job::Stage::kExited;
+  });
+  return busy ? kSpareDelay : std::chrono::milliseconds(0);
 }
 
 void JobTable::AddReportFds(std::vector<pollfd>& waits) const {
@@ -291,6 +301,7 @@ void JobTable::EraseForgotten() {
 
 std::vector<pid_t> JobTable::Supervisors() const {
   std::vector<pid_t> pids;
+  if (spare_.pid() != 0) pids.push_back(spare_.pid());
   for (const auto& [id, job] : jobs_) {
     if (job.supervisor() != 0) pids.push_back(job.supervisor());
   }

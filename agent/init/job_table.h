@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "agent/init/channel.h"
 #include "agent/init/job.h"
+#include "agent/init/spare.h"
 
 namespace sandkeep::init {
 
@@ -21,7 +22,7 @@ class JobTable {
  public:
   // `channel` outlives the table.
   JobTable(Channel& channel, std::string workspace)
-      : channel_(channel), workspace_(std::move(workspace)) {}
+      : channel_(channel), workspace_(std::move(workspace)), spare_(workspace_) {}
 
   // One request; one that makes no sense is counted and dropped.
   void Handle(Request request);
@@ -38,6 +39,11 @@ class JobTable {
   void SweepIfDue();
   // Until the next turn is due. Nothing: nothing has to be killed.
   std::optional<std::chrono::milliseconds> UntilSweep() const;
+
+  // How long there must be nothing to do before the next command's supervisor is made. Nothing: it
+  // is there.
+  std::optional<std::chrono::milliseconds> UntilSpare() const;
+  void MakeSpare() { spare_.Make(); }
 
   // Says what hasn't been said. False: the channel takes no more now.
   bool TellNews();
@@ -63,10 +69,12 @@ class JobTable {
   // Ended jobs that the agent has forgotten go.
   void EraseForgotten();
   void SweepNow();
+  // The one that waits for a command included.
   std::vector<pid_t> Supervisors() const;
 
   Channel& channel_;
   const std::string workspace_;
+  Spare spare_;
   Jobs jobs_;
   bool sweeping_ = false;
   std::chrono::steady_clock::time_point next_sweep_;

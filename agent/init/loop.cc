@@ -5,7 +5,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <new>
 
 #include "common/limits.h"
@@ -39,9 +41,9 @@ void Loop::Turn() {
                                {children_.get(), POLLIN, 0}};
   constexpr std::size_t kFirstReport = 2;
   jobs_->AddReportFds(waits);
-  const auto until_sweep = jobs_->UntilSweep();
-  const int timeout = until_sweep.has_value() ? static_cast<int>(until_sweep->count()) : -1;
-  if (::poll(waits.data(), waits.size(), timeout) < 0) return;
+  const int found = ::poll(waits.data(), waits.size(), Timeout());
+  if (found < 0) return;
+  if (found == 0 && jobs_->UntilSpare().has_value()) jobs_->MakeSpare();
 
   // An agent that shut the pair down has silenced it for good; an end of file would never stop.
   if ((waits[0].revents & (POLLRDHUP | POLLHUP)) != 0) agent_can_speak_ = false;
@@ -50,6 +52,13 @@ void Loop::Turn() {
   if ((waits[1].revents & POLLIN) != 0) TakeChildren();
   jobs_->SweepIfDue();
   told_ = jobs_->TellNews();
+}
+
+int Loop::Timeout() const {
+  constexpr std::chrono::milliseconds kForever{INT_MAX};
+  const auto least =
+      std::min(jobs_->UntilSweep().value_or(kForever), jobs_->UntilSpare().value_or(kForever));
+  return least == kForever ? -1 : static_cast<int>(least.count());
 }
 
 // A bounded number, so that a busy agent doesn't keep dead children waiting.

@@ -20,6 +20,8 @@ class Loop {
       : channel_(&channel), jobs_(&jobs), children_(std::move(children)) {}
 
   void Turn();
+  // For poll.
+  int Timeout() const;
   void TakeRequests();
   void TakeChildren();
 

@@ -2,17 +2,18 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
 
+#include "agent/init/hand_over.h"
 #include "agent/init/process_tree.h"
 #include "common/unique_fd.h"
 
@@ -35,22 +36,28 @@ constexpr const char* kScript =
 // When memory runs out the kernel should choose a command, never what reports on it.
 constexpr char kCommandOomScore[] = "300";
 
+constexpr pid_t kNoCommand = 0;
+
 // Sources are above kReportFd, since init holds everything up to it.
-void ArrangeDescriptors(const CommandSetup& setup, int reports) {
-  if (setup.stdin_read >= 0) ::dup2(setup.stdin_read, STDIN_FILENO);
-  ::dup2(setup.stdout_write, STDOUT_FILENO);
-  ::dup2(setup.stderr_write >= 0 ? setup.stderr_write : setup.stdout_write, STDERR_FILENO);
-  ::dup2(setup.command, kCommandFd);
+void TakeReportFd(int reports) {
   ::dup3(reports, kReportFd, O_CLOEXEC);
   // The channel and other jobs' pipes go: a writer kept here would be an end that never comes.
   ::close_range(kReportFd + 1, ~0U, 0);
 }
 
+void ArrangeDescriptors(const CommandSetup& setup, int reports) {
+  if (setup.stdin_read >= 0) ::dup2(setup.stdin_read, STDIN_FILENO);
+  ::dup2(setup.stdout_write, STDOUT_FILENO);
+  ::dup2(setup.stderr_write >= 0 ? setup.stderr_write : setup.stdout_write, STDERR_FILENO);
+  ::dup2(setup.command, kCommandFd);
+  TakeReportFd(reports);
+}
+
 void Send(const Report& report) { ::send(kReportFd, &report, sizeof report, MSG_NOSIGNAL); }
 
-bool EnterFolder(const CommandSetup& setup) {
-  if (::chdir(setup.workspace.c_str()) != 0) return false;
-  return setup.folder.empty() || ::chdir(setup.folder.c_str()) == 0;
+bool EnterFolder(const char* workspace, const char* folder) {
+  if (::chdir(workspace) != 0) return false;
+  return *folder == '\0' || ::chdir(folder) == 0;
 }
 
 // The score that this process has while it spawns, since the command inherits it.
@@ -76,24 +83,48 @@ class CommandOomScore {
   std::size_t own_size_ = 0;
 };
 
-// The shell in a session of its own, with every signal as a program expects it. 0 or an errno.
-int SpawnShell(Environment& environment, pid_t& pid) {
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t all;
-  sigset_t none;
-  ::sigfillset(&all);
-  ::sigemptyset(&none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+void Nothing(int /*signal*/) {}
+
+// A fault's signal: handled, it would come again for ever.
+constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+// What init ignores, this catches and does nothing: exec resets what is caught, so that the command
+// has every signal as a program expects it and nobody spends a call on each. Faults stay ignored.
+void CatchSignals() {
+  struct sigaction action{};
+  action.sa_handler = &Nothing;
+  action.sa_flags = SA_RESTART;
+  for (int number = 1; number < NSIG; ++number) {
+    const bool fault = std::find(kFaults.begin(), kFaults.end(), number) != kFaults.end();
+    if (number != SIGCHLD && !fault) ::sigaction(number, &action, nullptr);
+  }
+}
+
+// In the memory of the supervisor, which waits: system calls only.
+[[noreturn]] void BecomeShell(char* const* environment, volatile int* error) {
   char* const arguments[] = {const_cast<char*>("bash"), const_cast<char*>("-l"),
                              const_cast<char*>("-c"), const_cast<char*>(kScript), nullptr};
-  const int error =
-      ::posix_spawn(&pid, kShell, nullptr, &attributes, arguments, environment.Pointers().data());
-  ::posix_spawnattr_destroy(&attributes);
-  return error;
+  ::setsid();
+  struct sigaction action{};
+  action.sa_handler = SIG_DFL;
+  for (const int number : kFaults) ::sigaction(number, &action, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve(kShell, arguments, environment);
+  *error = errno;
+  ::_exit(EXIT_FAILURE);
+}
+
+// The shell in a session of its own. Its pid, or kNoCommand and an errno. By vfork and not
+// posix_spawn, which makes two system calls for each signal there is.
+pid_t SpawnShell(char* const* environment, int& error) {
+  // Read again after the child wrote it.
+  volatile int failure = 0;
+  const pid_t pid = ::vfork();
+  if (pid == 0) BecomeShell(environment, &failure);
+  error = pid < 0 ? errno : failure;
+  return error == 0 ? pid : kNoCommand;
 }
 
 [[noreturn]] void Refuse(Report::Kind kind, int error) {
@@ -101,12 +132,18 @@ int SpawnShell(Environment& environment, pid_t& pid) {
   ::_exit(EXIT_SUCCESS);
 }
 
+// What a supervisor is before it knows its command.
+void Prepare() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_NAME, "sandkeep-job");
+  CatchSignals();
+}
+
 // Reports the command's pid, or that there is none.
-pid_t StartCommand(CommandSetup& setup) {
-  if (!EnterFolder(setup)) Refuse(Report::Kind::kBadFolder, errno);
-  const CommandOomScore score;
-  pid_t pid = 0;
-  const int error = SpawnShell(setup.environment, pid);
+pid_t StartCommand(const char* workspace, const char* folder, char* const* environment) {
+  if (!EnterFolder(workspace, folder)) Refuse(Report::Kind::kBadFolder, errno);
+  int error = 0;
+  const pid_t pid = SpawnShell(environment, error);
   if (error == EAGAIN || error == ENOMEM) Refuse(Report::Kind::kCannotFork, error);
   if (error != 0) Refuse(Report::Kind::kNoShell, error);
   Send({.kind = Report::Kind::kStarted, .value = pid});
@@ -127,13 +164,7 @@ void ReportExit(int status) {
   Send(report);
 }
 
-}  // namespace
-
-void Supervise(CommandSetup& setup, int reports) {
-  ArrangeDescriptors(setup, reports);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  ::prctl(PR_SET_NAME, "sandkeep-job");
-  const pid_t command = StartCommand(setup);
+[[noreturn]] void Reap(pid_t command) {
   // The command has them now; a reader must see the end when the last of the tree is gone.
   ::close_range(STDIN_FILENO, kCommandFd, 0);
   (void)!::chdir("/");
@@ -143,6 +174,35 @@ void Supervise(CommandSetup& setup, int reports) {
     if (pid < 0 && errno != EINTR) ::_exit(EXIT_SUCCESS);
     if (pid == command) ReportExit(status);
   }
+}
+
+}  // namespace
+
+void Supervise(CommandSetup& setup, int reports) {
+  ArrangeDescriptors(setup, reports);
+  Prepare();
+  pid_t command = kNoCommand;
+  {
+    const CommandOomScore score;
+    command = StartCommand(setup.workspace.c_str(), setup.folder.c_str(),
+                           setup.environment.Pointers().data());
+  }
+  Reap(command);
+}
+
+void WaitAndSupervise(const std::string& workspace, int reports) {
+  TakeReportFd(reports);
+  Prepare();
+  pid_t command = kNoCommand;
+  {
+    const CommandOomScore score;
+    // Free for the command's, which so arrive where they belong.
+    ::close_range(STDIN_FILENO, kCommandFd, 0);
+    HandOver order;
+    if (!order.Receive(kReportFd)) ::_exit(EXIT_FAILURE);
+    command = StartCommand(workspace.c_str(), order.folder(), order.environment());
+  }
+  Reap(command);
 }
 
 }  // namespace sandkeep::init

@@ -43,6 +43,15 @@ class Supervisor {
  public:
   // Nothing: `error` has the errno.
   static std::optional<Supervisor> Fork(CommandSetup& setup, int& error);
+  // One that waits for its command: most of what a start takes is done when it comes.
+  static std::optional<Supervisor> ForkSpare(const std::string& workspace, int& error);
+
+  // Gives a spare its command. False: it can't be given, and wasn't.
+  bool HandOver(const CommandSetup& setup);
+  // It died before it took the command from its socket: nothing of that has begun.
+  bool untaken() const;
+  // It has said that the command started.
+  void SetTaken() { theirs_.Reset(); }
 
   pid_t pid() const { return pid_; }
   // Readable when there is a report.
@@ -50,10 +59,19 @@ class Supervisor {
   std::optional<Report> NextReport();
 
  private:
-  Supervisor(pid_t pid, UniqueFd reports) : pid_(pid), reports_(std::move(reports)) {}
+  struct Ends {
+    UniqueFd ours;
+    UniqueFd theirs;
+  };
+  static std::optional<Ends> MakeEnds(int& error);
+
+  Supervisor(pid_t pid, UniqueFd reports, UniqueFd theirs)
+      : pid_(pid), reports_(std::move(reports)), theirs_(std::move(theirs)) {}
 
   pid_t pid_;
   UniqueFd reports_;
+  // A spare's end, kept to see whether the command is still in it.
+  UniqueFd theirs_;
 };
 
 }  // namespace sandkeep::init

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "agent/init/process_tree.h"
 #include "tests/unit/agent/init/init_test.h"
 
 namespace sandkeep::init {
@@ -96,8 +98,13 @@ TEST_F(HardeningTest, ReturnsEveryDescriptorThatItTook) {
     return std::distance(std::filesystem::directory_iterator(fds),
                          std::filesystem::directory_iterator());
   };
+  // A supervisor that waits for the next command has some too, when it is there.
+  const auto settle = [&] {
+    while (ProcessTree::Snapshot().ChildrenOf(init_->pid()).size() != 1) std::this_thread::yield();
+    agent_->Ping();
+  };
   agent_->RunToEnd("true");
-  agent_->Ping();
+  settle();
   const auto before = count();
   std::vector<RunningJob> jobs;
   for (int i = 0; i < 1000; ++i) {
@@ -110,7 +117,7 @@ TEST_F(HardeningTest, ReturnsEveryDescriptorThatItTook) {
     }
     jobs.clear();
   }
-  agent_->Ping();
+  settle();
   EXPECT_EQ(count(), before);
 }
 

@@ -1,0 +1,37 @@
+// A command on its way from init to a supervisor that waits for one: one message of a socket pair,
+// its descriptors riding on it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "agent/init/supervisor.h"
+#include "common/limits.h"
+
+namespace sandkeep::init {
+
+// False: it can't be handed over, and wasn't. The other end is gone, or the kernel lets no
+// descriptor travel: those in flight count against the one kernel user of all sandboxes.
+bool SendCommand(int socket, const CommandSetup& setup);
+
+// The receiver's side. Nothing here allocates: a forked process copies each page that it writes to.
+class HandOver {
+ public:
+  // Not initialised on purpose: only the pages that a message fills are touched.
+  HandOver() {}  // NOLINT(modernize-use-equals-default)
+
+  // Waits. The command's descriptors take the lowest free numbers: where the first four are free,
+  // they stand as the shell wants them. False: nothing that makes sense can come any more.
+  bool Receive(int socket);
+
+  const char* folder() const { return text_.data(); }
+  char* const* environment() const { return environment_.data(); }
+
+ private:
+  bool Parse(std::size_t size);
+
+  std::array<char, kMaxHandOverBytes> text_;
+  std::array<char*, kMaxHandOverEntries + 1> environment_;
+};
+
+}  // namespace sandkeep::init
