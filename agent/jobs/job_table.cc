@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/any_invocable.h"
 #include "agent/jobs/command_head.h"
 #include "agent/jobs/job_entry.h"
 #include "agent/jobs/job_pipes.h"
@@ -70,6 +71,9 @@ class Table : public std::enable_shared_from_this<Table>,
   void OnSettled(const EntryPtr& job) override;
 
   JobRow RowOf(const JobSpec& spec, const JobPipes& pipes) const;
+  static absl::AnyInvocable<void()> PrepareLaunch(const EntryPtr& job, JobSpec& spec,
+                                                  JobPipes& pipes,
+                                                  std::shared_ptr<absl::Status> begun);
   absl::Status Launch(JobEntry& job, JobSpec spec, JobPipes pipes);
   EntryPtr Add(JobRow row);
   absl::Status Adopt(std::vector<InitJob> jobs, const Outcome& lost);
@@ -150,10 +154,14 @@ Async<JobSnapshot> Table::Start(JobSpec spec) {
   const EntryPtr job = Add(row);
   const int attachment = attachment_;
 
+  // While the row is on its way to the disk, what only the agent needs is made.
+  const auto begun = std::make_shared<absl::Status>(absl::UnknownError("not begun"));
+  asio::post(strand_, PrepareLaunch(job, spec, pipes, begun));
   auto put = store_.PutJob(std::move(row));
   absl::Status status = co_await std::move(put);
   if (job->ended()) co_return job->Snapshot();  // The container went meanwhile.
   if (status.ok() && attachment != attachment_) status = absl::UnavailableError("interrupted");
+  if (status.ok()) status = *begun;
   if (status.ok()) status = Launch(*job, std::move(spec), std::move(pipes));
   if (status.ok()) co_return job->Snapshot();
 
@@ -167,10 +175,20 @@ Async<JobSnapshot> Table::Start(JobSpec spec) {
   co_return status;
 }
 
-absl::Status Table::Launch(JobEntry& job, JobSpec spec, JobPipes pipes) {
+// Posted before the row is: the strand comes to it first. Init hears nothing of it.
+absl::AnyInvocable<void()> Table::PrepareLaunch(const EntryPtr& job, JobSpec& spec, JobPipes& pipes,
+                                                std::shared_ptr<absl::Status> begun) {
   JobEntry::Pipes ours{std::move(pipes.out.ours), std::move(pipes.err.ours),
                        std::move(pipes.in.ours)};
-  RETURN_IF_ERROR(job.Begin(std::move(ours), std::move(spec.stdin_text), spec.keep_stdin));
+  return [job, ours = std::move(ours), input = std::move(spec.stdin_text), keep = spec.keep_stdin,
+          begun = std::move(begun)]() mutable {
+    // The container may have gone, or the table, before the strand was free.
+    if (job->ended() || job->abandoned()) return;
+    *begun = job->Begin(std::move(ours), std::move(input), keep);
+  };
+}
+
+absl::Status Table::Launch(JobEntry& job, JobSpec spec, JobPipes pipes) {
   RETURN_IF_ERROR(link_->Start(StartOf(spec, pipes)));
   job.SendEarlySignals();
   return absl::OkStatus();
