@@ -134,6 +134,10 @@ inline constexpr std::chrono::milliseconds kReconnectBackoff{50};
 inline constexpr std::chrono::milliseconds kMaxReconnectBackoff{500};
 // One attempt to connect, HTTP/2 greeting included; an agent that hangs is unavailable after it.
 inline constexpr std::chrono::milliseconds kConnectDeadline{900};
+// While calls wait, an agent that takes and gives nothing is asked whether it lives, and given up
+// after as long again: a command may be silent for hours, a stopped agent is so for ever. The agent
+// takes twice as many questions.
+inline constexpr std::chrono::milliseconds kRpcAliveInterval{10000};
 
 // Nothing blocks on a strand, and a second thread would only add wake-ups.
 inline constexpr int kAgentThreads = 1;
@@ -267,6 +271,11 @@ inline constexpr std::chrono::seconds kTouchInterval{10};
 inline constexpr std::chrono::seconds kProbeTtl{60};
 // Between two tries to take stock while the engine doesn't answer: who repairs it shouldn't wait.
 inline constexpr std::chrono::seconds kRecoveryRetry{2};
+// Jobs that one sandbox remembers: beyond it the oldest that are over go before JOB_KEEP. 2 kB
+// each, so that a day of short commands can't fill the agent's memory; that many more may gather
+// before a sweep, since each costs a write to the disk.
+inline constexpr std::size_t kMaxKnownJobs = 1000;
+inline constexpr std::size_t kKnownJobsSlack = 250;
 // Between two looks for jobs that are past JOB_KEEP.
 inline constexpr std::chrono::minutes kJobSweepInterval{10};
 // Cut-off commands that the next result names.

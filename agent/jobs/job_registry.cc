@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/limits.h"
+
 namespace sandkeep {
 
 using EntryPtr = JobRegistry::EntryPtr;
@@ -59,10 +61,13 @@ std::vector<JobSnapshot> JobRegistry::List(int limit) const {
 std::vector<EntryPtr> JobRegistry::Forgettable(absl::Time ended_before) const {
   // Held by order_ and by_id_ alone.
   constexpr long kOwners = 2;
+  std::size_t too_many = order_.size() - std::min(order_.size(), kMaxKnownJobs);
   std::vector<EntryPtr> jobs;
   for (const EntryPtr& job : order_) {
-    const bool old = job->settled() && job->recorded() && job->row().ended < ended_before;
-    if (old && job.use_count() == kOwners) jobs.push_back(job);
+    const bool over = job->settled() && job->recorded() && job.use_count() == kOwners;
+    if (!over || (too_many == 0 && job->row().ended >= ended_before)) continue;
+    jobs.push_back(job);
+    if (too_many > 0) --too_many;
   }
   return jobs;
 }

@@ -29,12 +29,14 @@ class JobRegistry {
   EntryPtr FindLive(const JobId& id) const;
   std::vector<EntryPtr> Live() const;
   std::size_t live() const { return live_.size(); }
+  std::size_t size() const { return order_.size(); }
 
   // NotFound: there was never one.
   absl::StatusOr<JobSnapshot> Newest() const;
   // Newest first.
   std::vector<JobSnapshot> List(int limit) const;
-  // Ended before this, recorded, with nothing left behind, and read by nobody.
+  // Ended before this or too many (kMaxKnownJobs); recorded, with nothing left behind, and read by
+  // nobody.
   std::vector<EntryPtr> Forgettable(absl::Time ended_before) const;
 
   // Jobs that run, and jobs that ended but left processes behind.

@@ -81,6 +81,7 @@ class Table : public std::enable_shared_from_this<Table>,
   void ForgetIfDone(const EntryPtr& job);
   void TellActivity();
   static asio::awaitable<void> Record(std::shared_ptr<Table> self, EntryPtr job);
+  static asio::awaitable<void> ForgetSurplus(std::shared_ptr<Table> self);
 
   asio::any_io_executor strand_;
   asio::any_io_executor disk_;
@@ -163,6 +164,9 @@ Async<JobSnapshot> Table::Start(JobSpec spec) {
   if (status.ok() && attachment != attachment_) status = absl::UnavailableError("interrupted");
   if (status.ok()) status = *begun;
   if (status.ok()) status = Launch(*job, std::move(spec), std::move(pipes));
+  if (jobs_.size() > kMaxKnownJobs + kKnownJobsSlack) {
+    Spawn(strand_, "jobs.trim", ForgetSurplus(self));
+  }
   if (status.ok()) co_return job->Snapshot();
 
   // Init has heard nothing: as if it had never been.
@@ -291,6 +295,12 @@ Async<void> Table::Forget(absl::Time ended_before) {
   if (ids.empty()) co_return absl::OkStatus();
   auto remove = store_.DeleteJobs(std::move(ids));
   co_return co_await std::move(remove);
+}
+
+asio::awaitable<void> Table::ForgetSurplus(std::shared_ptr<Table> self) {
+  auto forget = self->Forget(absl::InfinitePast());
+  const absl::Status forgotten = co_await std::move(forget);
+  if (!forgotten.ok()) Log(Severity::kWarning, "job.surplus_left", {{"why", forgotten}});
 }
 
 void Table::OnStarted(const JobId& id) {

@@ -215,6 +215,14 @@ TEST_F(JobsTest, ForgetsOldJobsButNotWhatStillLivesOrIsRead) {
   EXPECT_EQ(Await(store_->LoadJobs())->size(), 2u);
 }
 
+TEST_F(JobsTest, ADayOfShortCommandsDoesNotFillTheMemory) {
+  const JobId first = Start(Command("true"));
+  Watch(first);
+  for (std::size_t i = 0; i < kMaxKnownJobs + kKnownJobsSlack; ++i) Watch(Start(Command("true")));
+  RunUntil([&]() { return !table_->Find(first).ok(); });
+  EXPECT_LE(table_->List(1 << 20).size(), kMaxKnownJobs + 1);
+}
+
 TEST_F(JobsTest, ListsTheNewestFirst) {
   const JobId first = Start(Command("true"));
   const JobId second = Start(Command("true"));
