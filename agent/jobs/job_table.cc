@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -100,8 +101,11 @@ class Table : public std::enable_shared_from_this<Table>,
 };
 
 void Table::Load(std::vector<JobRow> known) {
-  auto older = [](const JobRow& a, const JobRow& b) { return a.started < b.started; };
-  std::stable_sort(known.begin(), known.end(), older);
+  // Two of one moment stand as the store has them.
+  auto older = [](const JobRow& a, const JobRow& b) {
+    return std::tie(a.started, a.id) < std::tie(b.started, b.id);
+  };
+  std::sort(known.begin(), known.end(), older);
   for (JobRow& row : known) Add(std::move(row));
 }
 

@@ -1,6 +1,7 @@
 #include "agent/sandbox/manager.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "agent/sandbox/binding.h"
@@ -158,8 +159,11 @@ Async<std::vector<SandboxSnapshot>> Manager::List(std::optional<PrincipalId> pri
     SandboxView view = sandbox->View();
     if (view.recorded) list.push_back(std::move(view.snapshot));
   }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const auto& a, const auto& b) { return a.last_used > b.last_used; });
+  // Two of one moment always in the same order.
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.last_used, a.label, a.principal) <
+           std::tie(a.last_used, b.label, b.principal);
+  });
   co_return list;
 }
 
