@@ -116,7 +116,7 @@ gtest_program() {
   shift
   report=$(mktemp --suffix=.json) log=$(mktemp)
   chmod 0666 "$report"
-  timeout 600 "$@" "$program" --gtest_output="json:$report" --gtest_brief=1 >"$log" 2>&1 || status=$?
+  "$@" timeout 600 "$program" --gtest_output="json:$report" --gtest_brief=1 >"$log" 2>&1 || status=$?
   if ((status != 0)); then
     printf 'FAILED: %s (exit status %d)\n' "${program##*/}" "$status"
     tail -n 60 "$log"
