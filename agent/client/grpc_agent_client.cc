@@ -26,6 +26,10 @@ grpc::ChannelArguments MakeArguments() {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectBackoff.count());
   // In spite of its name, the time that one attempt may take.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectDeadline.count());
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kRpcAliveInterval.count());
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kRpcAliveInterval.count());
+  // Otherwise it stops asking after two questions of a silent stream.
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // A window that grows by probing would hold tens of megabytes for slow readers.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kRpcWindowBytes);

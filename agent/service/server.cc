@@ -35,6 +35,9 @@ class PeerServer {
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxRpcMetadataBytes);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    // Clients may ask whether we live, which gRPC takes for an attack if it comes more often.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                               static_cast<int>(kRpcAliveInterval.count() / 2));
     builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kRpcWindowBytes);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                                static_cast<int>(kRpcHandshakeDeadline.count()));

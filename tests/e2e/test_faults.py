@@ -1,5 +1,6 @@
-"""kill -9 of either process, at any time, loses no output and leaves the next call working."""
+"""The death or standstill of either process, at any time, loses no output and leaves the next call working."""
 
+import signal
 import threading
 import time
 
@@ -89,3 +90,21 @@ def test_a_second_agent_on_one_state_directory_refuses_to_start(stack):
         stack._end(stack.agent, 9)
         stack.agent = first
     assert stack.ctl("info").returncode == 0
+
+
+def test_a_stopped_agent_is_given_up_within_seconds_and_works_again_once_it_goes_on(stack, alice, label):
+    assert alice.run(label, "true").exit_code == 0
+    stack.agent.send_signal(signal.SIGSTOP)
+    try:
+        before = time.monotonic()
+        result = alice.run(label, "true")
+        assert result.is_error and "agent" in result.text.lower(), result
+        assert time.monotonic() - before < 40
+    finally:
+        stack.agent.send_signal(signal.SIGCONT)
+    wait_for("the next call to work", lambda: alice.run(label, "true").exit_code == 0, 10)
+
+
+def test_a_silent_command_outlives_every_question_whether_the_agent_lives(alice, label):
+    result = alice.run(label, "sleep 45; echo at last")
+    assert result.exit_code == 0 and result.output == "at last\n", result
