@@ -90,7 +90,8 @@ class ContainerRuntime {
   // Ends every process and keeps the writable layer, so that installed packages survive.
   virtual Async<void> Stop(EngineName container) = 0;
 
-  // Removes the container, running or not. The volume is never touched: only RemoveVolume does
+  // Removes the container, running or not, and all that was made for it, even if there is no
+  // container any more. The volume is never touched: only RemoveVolume does
   // that.
   virtual Async<void> Remove(EngineName container) = 0;
 

@@ -81,6 +81,9 @@ Async<void> Manager::CarryOut(RecoveryPlan plan) {
     Log(Severity::kWarning, "recover.container_of_nobody", {{"name", container.text()}});
     CO_RETURN_IF_ERROR(co_await context_.runtime.Remove(container));
   }
+  for (const EngineName& container : plan.gone_containers) {
+    CO_RETURN_IF_ERROR(co_await context_.runtime.Remove(container));
+  }
   for (const KeptVolume& volume : plan.kept_volumes) {
     Log(Severity::kWarning, "recover.volume_of_nobody",
         {{"name", volume.name.text()}, {"why", volume.reason}});

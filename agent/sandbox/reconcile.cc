@@ -74,6 +74,7 @@ class Reconciler {
     }
     found.container = container.state;
     if (named) return;
+    if (found.row.container) plan_.gone_containers.push_back(*found.row.container);
     found.row.container = container.name;
     found.row_changed = true;
   }
@@ -83,6 +84,9 @@ class Reconciler {
   }
 
   void Decide(FoundSandbox found) {
+    if (found.row.container && !containers_.contains(*found.row.container)) {
+      plan_.gone_containers.push_back(*found.row.container);
+    }
     if (!found.container && !volumes_.contains(found.row.volume)) {
       plan_.forget.push_back(found.row.key);
       return;

@@ -32,6 +32,9 @@ struct RecoveryPlan {
   std::vector<SandboxKey> forget;
   // Ours, but of no sandbox, or a second one of the same.
   std::vector<EngineName> remove_containers;
+  // That a row names and the engine doesn't have: an agent that died while it made or removed one
+  // has left the container's files.
+  std::vector<EngineName> gone_containers;
   std::vector<KeptVolume> kept_volumes;
 };
 

@@ -5,7 +5,7 @@ import threading
 import time
 
 from mcp_client import McpClient
-from stack import Stack, wait_for
+from stack import Stack, podman, wait_for
 
 COUNTING = "for i in $(seq 1 400); do echo line-$i; sleep 0.01; done; exit 7"
 
@@ -108,3 +108,16 @@ def test_a_stopped_agent_is_given_up_within_seconds_and_works_again_once_it_goes
 def test_a_silent_command_outlives_every_question_whether_the_agent_lives(alice, label):
     result = alice.run(label, "sleep 45; echo at last")
     assert result.exit_code == 0 and result.output == "at last\n", result
+
+
+def test_nothing_is_left_of_a_container_that_went_while_the_agent_was_down():
+    with Stack() as stack, McpClient(stack.url, stack.key) as client:
+        client.output("gone", "true")
+        folders = stack.state / "agent" / "sandboxes"
+        assert len(list(folders.iterdir())) == 1
+        stack.kill_agent()
+        podman("rm", "-f", "-t", "0", *stack.containers())
+        stack.start_agent()
+        wait_for("its files to go", lambda: not list(folders.iterdir()), 10)
+        assert "[rebuilt]" in client.run("gone", "true").first_line
+        assert len(list(folders.iterdir())) == 1

@@ -61,6 +61,7 @@ TEST(ReconcileTest, WhatIsAsRecordedIsTakenOverUnchanged) {
   EXPECT_EQ(plan.sandboxes[0].container, ContainerState::kRunning);
   EXPECT_FALSE(plan.sandboxes[0].row_changed);
   EXPECT_THAT(plan.remove_containers, IsEmpty());
+  EXPECT_THAT(plan.gone_containers, IsEmpty());
   EXPECT_THAT(plan.forget, IsEmpty());
 }
 
@@ -90,6 +91,7 @@ TEST(ReconcileTest, AContainerThatIsGoneIsTakenFromItsRow) {
   EXPECT_EQ(plan.sandboxes[0].row.container, std::nullopt);
   EXPECT_EQ(plan.sandboxes[0].container, std::nullopt);
   EXPECT_TRUE(plan.sandboxes[0].row_changed);
+  EXPECT_THAT(plan.gone_containers, ElementsAre(NameOf('c'))) << "its files are left";
 }
 
 TEST(ReconcileTest, ARowIsBelievedBeforeTheBindingIsRead) {
@@ -142,6 +144,7 @@ TEST(ReconcileTest, ARowWithNothingLeftIsForgotten) {
 
   EXPECT_THAT(plan.sandboxes, IsEmpty());
   EXPECT_THAT(plan.forget, ElementsAre(BindingOf("otter").key));
+  EXPECT_THAT(plan.gone_containers, ElementsAre(NameOf('c')));
 }
 
 TEST(ReconcileTest, AContainerInAStateThatNobodyKnowsIsRemovedAndRebuiltLater) {
