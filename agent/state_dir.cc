@@ -56,6 +56,18 @@ absl::Status MakeOnce(const std::string& path, std::string_view fresh) {
   return SyncFolderOf(path);
 }
 
+bool Exists(const std::string& path) {
+  struct stat info;
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+absl::Status LostInstance(const std::string& path, std::string_view how) {
+  return absl::DataLossError(
+      StrCat(path, " is ", how,
+             ": put back the 32 digits that this agent's containers and volumes bear as label "
+             "sandkeep.instance"));
+}
+
 }  // namespace
 
 absl::Status MakeFolder(const std::string& path) {
@@ -92,15 +104,14 @@ absl::StatusOr<std::string> ReadOrMake(const std::string& path, std::string_view
 
 absl::StatusOr<InstanceId> StateDir::Instance(Random& random) const {
   const std::string path = StrCat(path_, "/instance");
+  // A new one beside old records would take every sandbox for gone and forget it.
+  if (!Exists(path) && Exists(StrCat(path_, "/agent.db"))) return LostInstance(path, "missing");
   ASSIGN_OR_RETURN(std::string text,
                    ReadOrMake(path, StrCat(InstanceId::Random(random).hex(), "\n")));
   if (!text.empty() && text.back() == '\n') text.pop_back();
   absl::StatusOr<InstanceId> id = InstanceId::FromHex(text);
   if (id.ok()) return id;
-  return absl::DataLossError(
-      StrCat(path,
-             " is damaged: put back the 32 digits that this agent's containers bear as "
-             "label sandkeep.instance"));
+  return LostInstance(path, "damaged");
 }
 
 absl::StatusOr<Secret> KeySecret(const std::string& state_dir, Random& random) {

@@ -68,6 +68,15 @@ TEST_F(StateDirTest, TheInstanceStaysTheSame) {
   EXPECT_EQ(line, first->hex());
 }
 
+TEST_F(StateDirTest, AnInstanceThatIsMissingBesideRecordsIsNotReplacedSilently) {
+  const auto state = StateDir::Open(dir_);
+  ASSERT_TRUE(state.ok()) << state.status();
+  std::ofstream(dir_ + "/agent.db") << "records";
+  const auto instance = state->Instance(random_);
+  EXPECT_EQ(instance.status().code(), absl::StatusCode::kDataLoss) << instance.status();
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/instance"));
+}
+
 TEST_F(StateDirTest, TheSecretIsMadeOnceAndTheOwnersAlone) {
   const auto first = KeySecret(dir_, random_);
   ASSERT_TRUE(first.ok()) << first.status();
