@@ -66,10 +66,10 @@ absl::Status Capacity::AllBusy(const PrincipalId& principal) const {
   int own = 0;
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
     const SandboxView view = sandbox->View();
-    if (view.snapshot.busy && sandbox->principal() == principal) ++own;
+    // One that waits for a place, as the caller's does, is busy and has none.
+    const bool has_place = view.snapshot.state == SandboxState::kRunning;
+    if (has_place && view.snapshot.busy && sandbox->principal() == principal) ++own;
   }
-  // The caller's own call stands for one that isn't running yet.
-  own = own > 0 ? own - 1 : 0;
   return absl::ResourceExhaustedError(
       StrCat("all ", max_running_, " sandboxes that may run at once are busy with commands (", own,
              " of them yours): try again in a minute, or stop one of your commands first"));

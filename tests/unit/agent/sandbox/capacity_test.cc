@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
 #include <limits>
 
 #include "common/strings.h"
@@ -154,6 +155,26 @@ TEST_F(DiskFloorTest, NoNewSandboxIsMadeBelowTheFloorButThoseThatExistWork) {
   EXPECT_THAT(runtime_.volumes(), SizeIs(1));
   EXPECT_THAT(*Wait(manager().List(alice_)), SizeIs(1));
   EXPECT_EQ(OutputOf(alice_, "old", "cat file"), "kept\n");
+}
+
+TEST_F(CapacityTest, CallsThatWaitForAPlaceAreNotCountedAsHavingOne) {
+  std::vector<StartedJob> busy;
+  for (const char* label : {"one", "two"}) {
+    auto started = Start(alice_, label, "echo up; sleep 1000");
+    ASSERT_TRUE(started.ok());
+    ReadUntil(*started->watcher, "up");
+    busy.push_back(*std::move(started));
+  }
+
+  std::vector<std::future<absl::Status>> waiting;
+  for (const char* label : {"three", "four", "five"}) {
+    auto start = [this, label] { return Start(alice_, label, "true").status(); };
+    waiting.push_back(std::async(std::launch::async, std::move(start)));
+  }
+
+  for (auto& refused : waiting) {
+    EXPECT_THAT(std::string(ToStd(refused.get().message())), HasSubstr("(2 of them yours)"));
+  }
 }
 
 }  // namespace
