@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The suites: each a function suite_NAME that adds to the counts. Sourced by run.sh.
 
-SUITES=(format rules tidy unit integration contract e2e interop)
+SUITES=(format rules tidy unit integration contract e2e interop demo)
 # The build that suites test; lanes set another.
 PRESET=${PRESET:-ci}
 # A line `passed failed skipped` for each thing counted.
@@ -214,4 +214,52 @@ need_node_modules() {
     touch "$cache/complete"
   fi
   ln -sfn "$cache/node_modules" "$dir/node_modules"
+}
+
+# --- README's first command ----------------------------------------------------------------------
+
+suite_demo() {
+  check 'demo.sh --once shows a command and a file' demo_once
+  check 'demo.sh --ready-file: two keys that work, readable by its owner alone, and SIGTERM ends everything' demo_until_sigterm
+}
+
+demo_once() {
+  local log status=0
+  log=$(mktemp)
+  timeout 900 deploy/demo.sh --once >"$log" 2>&1 || status=$?
+  grep -q '\[new\] \[exit 0\]' "$log" || status=1
+  ((status == 0)) || tail -n 30 "$log"
+  rm -f "$log"
+  return "$status"
+}
+
+demo_until_sigterm() {
+  local dir demo status=0
+  dir=$(mktemp -d)
+  SANDBOX_PORT=0 deploy/demo.sh --ready-file "$dir/ready" >"$dir/log" 2>&1 </dev/null &
+  demo=$!
+  for _ in $(seq 600); do
+    if [[ -f $dir/ready ]] || ! kill -0 "$demo" 2>/dev/null; then break; fi
+    sleep 0.2
+  done
+  demo_answers_both_keys "$dir/ready" || status=1
+  kill -TERM "$demo" || status=1
+  wait "$demo" || true
+  # Its containers went with it; other agents' are none of its business.
+  [[ -z $(sk_podman ps -aq --filter "label=sandkeep.instance=$(cat /var/lib/sandkeep-demo/agent/instance)") ]] || status=1
+  ((status == 0)) || tail -n 30 "$dir/log"
+  rm -rf "$dir"
+  return "$status"
+}
+
+demo_answers_both_keys() {
+  local ready=$1 SANDKEEP_URL='' SANDKEEP_KEY='' SANDKEEP_KEY2='' key
+  [[ -f $ready && $(stat -c %a "$ready") == 600 ]] || return
+  # shellcheck source=/dev/null
+  . "$ready"
+  [[ $SANDKEEP_KEY != "$SANDKEEP_KEY2" ]] || return
+  for key in "$SANDKEEP_KEY" "$SANDKEEP_KEY2"; do
+    curl -fsS --noproxy '*' -m 20 -H "Authorization: Bearer $key" -H 'Content-Type: application/json' \
+      -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' "$SANDKEEP_URL" | grep -q run_command || return
+  done
 }
