@@ -11,9 +11,6 @@ COUNTING = "for i in $(seq 1 400); do echo line-$i; sleep 0.01; done; exit 7"
 
 
 def test_a_running_command_survives_kill_9_of_the_agent_with_its_output_whole(stack, alice, label):
-    alice.run(label, f"({COUNTING}) >/workspace/expected 2>&1 & echo started")
-    alice.run(label, f"nohup bash -c '{COUNTING}' >/dev/null 2>&1 & echo $! >/workspace/pid")
-    # The job itself, watched through the agent's own API by a gateway that loses it:
     results = []
 
     def run():
@@ -26,10 +23,8 @@ def test_a_running_command_survives_kill_9_of_the_agent_with_its_output_whole(st
     stack.start_agent()
     thread.join(60)
     assert results, "the call was answered"
-    wait_for("the process left behind to end", lambda: alice.run(label, "kill -0 $(cat pid)").exit_code != 0)
-    jobs = stack.ctl("jobs", "--json", check=False)
-    assert alice.output(label, "wc -l <expected") == "400\n"
-    assert "restart" in results[0].text or results[0].exit_code == 7, (results, jobs)
+    assert results[0].exit_code == 7, results
+    assert results[0].output == "".join(f"line-{n}\n" for n in range(1, 401))
 
 
 def test_without_an_agent_a_tool_says_so_and_works_within_a_second_of_its_return(stack, alice, label):
