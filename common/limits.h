@@ -216,6 +216,42 @@ inline constexpr int kGatewayThreads = 1;
 inline constexpr std::chrono::milliseconds kKeyRefreshInterval{250};
 inline constexpr std::chrono::milliseconds kKeyRefreshPause{50};
 
+// ---- Keys and sign-in ----
+inline constexpr std::size_t kMaxDeviceNameBytes = 64;
+// After `keys rotate` both keys are good for this long, unless it is told otherwise.
+inline constexpr std::chrono::hours kKeyOverlap{24};
+// A form, or what a client registers.
+inline constexpr std::size_t kMaxFormBytes = 64_KiB;
+inline constexpr std::size_t kMaxFormFields = 32;
+// A client_id holds what its client registered, and stands in a URL of kMaxUrlBytes beside the rest
+// of an authorization request.
+inline constexpr std::size_t kMaxClientIdBytes = 4_KiB;
+inline constexpr std::size_t kMaxClientNameBytes = 128;
+inline constexpr std::size_t kMaxRedirectUris = 16;
+inline constexpr std::size_t kMaxRedirectUriBytes = 1_KiB;
+inline constexpr std::size_t kMaxStateBytes = 4_KiB;
+// The page may stay open for so long; a code is redeemed by a program, at once.
+inline constexpr std::chrono::minutes kSignInLifetime{10};
+inline constexpr std::chrono::minutes kCodeLifetime{5};
+inline constexpr std::chrono::seconds kAccessTokenLifetime{3600};
+// Since its last use.
+inline constexpr std::chrono::hours kRefreshTokenLifetime{24 * 90};
+// Clients were seen to refresh in parallel, in bursts of up to 76 s.
+inline constexpr std::chrono::seconds kRefreshGrace{90};
+// Beyond these the oldest go: every connect of some clients is a new sign-in.
+inline constexpr int kMaxSignInsPerKey = 100;
+inline constexpr int kMaxAccessTokensPerSignIn = 32;
+// Of one address, IPv6 by its /64. A right key is never refused: see gateway/oauth/authorize.h.
+inline constexpr double kWrongKeysAtOnce = 5;
+inline constexpr double kWrongKeysPerSecond = 5.0 / 60;
+// Some clients register at every connect; behind a proxy, all of them come from one address.
+inline constexpr double kRegistrationsAtOnce = 60;
+inline constexpr double kRegistrationsPerSecond = 10;
+// Addresses that are told apart at once; those beyond share one allowance.
+inline constexpr std::size_t kMaxTrackedSources = 4096;
+// Between two looks for tokens that are over.
+inline constexpr std::chrono::minutes kTokenSweepInterval{10};
+
 // ---- MCP ----
 inline constexpr std::size_t kMaxCaptionBytes = 1_KiB;
 // Every JSON value costs its parsed form 16 bytes and more: without this, 8 MiB of `[[],[],…` would
