@@ -71,6 +71,8 @@ inline constexpr std::size_t kMaxHandOverBytes = kMaxInitFrameBytes + 4_KiB;
 inline constexpr std::size_t kMaxHandOverEntries = kMaxEnvEntries + 16;
 // While commands run, init makes its next supervisor when it has been idle for so long.
 inline constexpr std::chrono::milliseconds kSpareDelay{5};
+// A longer command is rare and has its shell made for it: what waits in each sandbox stays small.
+inline constexpr std::size_t kMaxStandbyCommandBytes = 64_KiB;
 // Jobs that init holds at once, ended ones that the agent hasn't recorded included.
 inline constexpr std::size_t kMaxInitJobs = 512;
 // Of its jobs, what init names in one HelloReply: far below a frame.
@@ -178,8 +180,9 @@ inline constexpr int kMaxListEntries = 10000;
 
 // ---- HTTP ----
 inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
-// A command of 1 MiB, escaped as JSON, and stdin beside it.
-inline constexpr std::size_t kMaxBodyBytes = 8_MiB;
+// A command of 1 MiB and 10 MiB of stdin, both escaped as JSON. Only who has a key may send that
+// much.
+inline constexpr std::size_t kMaxBodyBytes = 16_MiB;
 inline constexpr int kMaxJsonDepth = 32;
 inline constexpr std::chrono::seconds kHeaderDeadline{10};
 inline constexpr std::chrono::seconds kBodyDeadline{60};
@@ -195,8 +198,9 @@ inline constexpr std::size_t kMaxHeaders = 100;
 // One read of a body, and one write of a download: a slow reader must take this much within
 // kWriteDeadline.
 inline constexpr std::size_t kHttpPieceBytes = 64_KiB;
-// A call that isn't done by then goes on as an event stream, if its client takes one.
-inline constexpr std::chrono::seconds kStreamAfter{1};
+// A call that isn't done by then goes on as an event stream, if its client takes one. Most commands
+// are: theirs stays one plain answer.
+inline constexpr std::chrono::milliseconds kStreamAfter{200};
 // Events that wait for a slow client; more are dropped.
 inline constexpr std::size_t kMaxWaitingEvents = 64;
 inline constexpr std::size_t kMaxWaitingEventBytes = 1_MiB;
@@ -254,8 +258,8 @@ inline constexpr std::chrono::minutes kTokenSweepInterval{10};
 
 // ---- MCP ----
 inline constexpr std::size_t kMaxCaptionBytes = 1_KiB;
-// Every JSON value costs its parsed form 16 bytes and more: without this, 8 MiB of `[[],[],…` would
-// become a hundred. No message of the protocol comes near it.
+// Every JSON value costs its parsed form 16 bytes and more: without this, 16 MiB of `[[],[],…`
+// would become two hundred. No message of the protocol comes near it.
 inline constexpr std::size_t kMaxJsonValues = 32768;
 // A request id is echoed, and kept while its call runs.
 inline constexpr std::size_t kMaxRequestIdBytes = 1_KiB;
@@ -276,6 +280,32 @@ inline constexpr std::chrono::seconds kReattachFor{60};
 inline constexpr int kStartAttempts = 3;
 // What stands for "the ceiling" where a caller names no timeout; the agent lowers it.
 inline constexpr std::chrono::hours kNoTimeout{24 * 365};
+// How long a call waits for a command before it hands it back by its id. Many clients give up at
+// 60 s, the most patient at 300 s.
+inline constexpr std::chrono::seconds kDefaultWait{45};
+inline constexpr std::chrono::seconds kMaxWait{280};
+// What a sandbox that has to be made first may add to it.
+inline constexpr std::chrono::seconds kStartAllowance{10};
+// A background command that fails at once is seen to fail.
+inline constexpr std::chrono::milliseconds kBackgroundWait{1000};
+// After a signal: to the end of what was told to end, and for what another signal brings about.
+inline constexpr std::chrono::milliseconds kStopWait{3000};
+inline constexpr std::chrono::milliseconds kSignalWait{500};
+// Progress: at most so often, and so often at least, since clients take it as a sign of life.
+inline constexpr std::chrono::milliseconds kProgressInterval{250};
+inline constexpr std::chrono::seconds kProgressHeartbeat{10};
+inline constexpr std::size_t kMaxProgressBytes = 200;
+// Where a job's results stopped is remembered for as many jobs, and of one principal for so many.
+inline constexpr std::size_t kMaxRememberedJobs = 4096;
+inline constexpr std::size_t kMaxRememberedJobsEach = 64;
+// What sandbox_info shows of a sandbox's jobs.
+inline constexpr int kMaxShownJobs = 20;
+// A line that can still be overwritten by a carriage return, or a sequence for terminals that isn't
+// over yet; a longer line is taken as it stands, a longer sequence as over.
+inline constexpr std::size_t kMaxOpenLineBytes = 4_KiB;
+inline constexpr std::size_t kMaxEscapeBytes = 4_KiB;
+// The end of a failed command's output is searched for failures whose remedy is known.
+inline constexpr std::size_t kSearchedOutputBytes = 4_KiB;
 // How long the agent's limits and network, which the tool descriptions name, count as known; and
 // until the next try while it doesn't answer.
 inline constexpr std::chrono::seconds kHostFactsAge{60};

@@ -3,8 +3,9 @@
 //
 // Held by shared_ptr from both sides. Deliver may come from any thread, before or after Take; the
 // coroutine always resumes on its own executor, which has work while it waits. One value and one
-// waiter at a time. Cancelling the waiter resumes it with a value of its choice; what is delivered
-// later waits for the next Take. A waiter whose context is destroyed goes with it.
+// waiter at a time. Cancelling the waiter, or the time that it gave, resumes it with a value of its
+// choice; what is delivered later waits for the next Take. A waiter whose context is destroyed goes
+// with it.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -26,7 +27,11 @@ namespace sandkeep {
 
 template <typename T>
 class Pending : public std::enable_shared_from_this<Pending<T>> {
+  using Alarm = boost::asio::steady_timer;
+
  public:
+  using TimePoint = Alarm::time_point;
+
   // A second value before the first was taken replaces it.
   void Deliver(T value) {
     const std::lock_guard lock(mutex_);
@@ -34,18 +39,20 @@ class Pending : public std::enable_shared_from_this<Pending<T>> {
     if (const auto alarm = alarm_.lock()) alarm->cancel();
   }
 
-  // `on_cancel` is called on the coroutine's executor when the wait is cancelled before a value
-  // came. A plain function on purpose: g++ 12 destroys closures of a co_await expression twice.
-  boost::asio::awaitable<T> Take(T if_cancelled, std::function<void()> on_cancel = {}) {
+  // `on_cancel` is called on the coroutine's executor when the wait is cancelled, or over, before a
+  // value came. A plain function on purpose: g++ 12 destroys closures of a co_await expression
+  // twice.
+  boost::asio::awaitable<T> Take(T if_cancelled, std::function<void()> on_cancel = {},
+                                 TimePoint until = TimePoint::max()) {
     auto initiate = [self = this->shared_from_this(), if_cancelled = std::move(if_cancelled),
-                     on_cancel = std::move(on_cancel)](auto handler) mutable {
+                     on_cancel = std::move(on_cancel), until](auto handler) mutable {
       const auto slot = boost::asio::get_associated_cancellation_slot(handler);
       auto fallback = [if_cancelled = std::move(if_cancelled),
                        on_cancel = std::move(on_cancel)]() mutable {
         if (on_cancel) on_cancel();
         return std::move(if_cancelled);
       };
-      self->Wait(std::move(handler), slot, std::move(fallback));
+      self->Wait(std::move(handler), slot, std::move(fallback), until);
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(T)>(
         std::move(initiate), boost::asio::use_awaitable);
@@ -54,7 +61,9 @@ class Pending : public std::enable_shared_from_this<Pending<T>> {
   // Waits for the value whatever happens to the coroutine: for a value that surely comes.
   boost::asio::awaitable<T> TakeSurely() {
     auto initiate = [self = this->shared_from_this()](auto handler) {
-      self->Wait(std::move(handler), boost::asio::cancellation_slot(), [] { return T(); });
+      self->Wait(
+          std::move(handler), boost::asio::cancellation_slot(), [] { return T(); },
+          TimePoint::max());
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(T)>(
         std::move(initiate), boost::asio::use_awaitable);
@@ -66,15 +75,14 @@ class Pending : public std::enable_shared_from_this<Pending<T>> {
   }
 
  private:
-  using Alarm = boost::asio::steady_timer;
-
-  // A timer that never goes off: only Deliver or a cancellation ends its wait. It belongs to its
+  // A timer that mostly never goes off: Deliver or a cancellation ends its wait. It belongs to its
   // own wait, and so to the executor's context.
   template <typename Handler, typename Fallback>
-  void Wait(Handler handler, boost::asio::cancellation_slot slot, Fallback fallback) {
+  void Wait(Handler handler, boost::asio::cancellation_slot slot, Fallback fallback,
+            TimePoint until) {
     const auto executor = boost::asio::get_associated_executor(handler);
     const std::lock_guard lock(mutex_);
-    auto alarm = std::make_shared<Alarm>(executor, Alarm::time_point::max());
+    auto alarm = std::make_shared<Alarm>(executor, until);
     alarm_ = alarm;
     Alarm& timer = *alarm;
     auto woken = [self = this->shared_from_this(), alarm = std::move(alarm), slot,

@@ -19,15 +19,26 @@ namespace sandkeep {
 
 // A stream from the agent, pulled: Next issues one read and nothing is read ahead, so that a slow
 // reader stops the agent through HTTP/2's flow control. Destroying it cancels the call and never
-// waits. A Next whose wait is cancelled answers Cancelled and takes nothing from the stream: the
-// next Next goes on where it was. One Next at a time.
+// waits. A Next whose wait is cancelled answers Cancelled, one whose time is over DeadlineExceeded;
+// both take nothing from the stream: the next Next goes on where it was. One Next at a time.
 template <typename Message>
 class AgentStream {
  public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
   virtual ~AgentStream() = default;
   // nullopt: the stream ended well. After the end, the same answer again.
-  virtual Async<std::optional<Message>> Next() = 0;
+  virtual Async<std::optional<Message>> NextBefore(TimePoint until) = 0;
+  Async<std::optional<Message>> Next() { return NextBefore(TimePoint::max()); }
 };
+
+// For implementations: what a wait without an answer answers.
+inline absl::Status NothingBefore(std::chrono::steady_clock::time_point until) {
+  if (std::chrono::steady_clock::now() < until) {
+    return absl::CancelledError("the wait was cancelled");
+  }
+  return absl::DeadlineExceededError("nothing came in time");
+}
 
 using JobEventStream = std::unique_ptr<AgentStream<agent::v1::JobEvent>>;
 using FileChunkStream = std::unique_ptr<AgentStream<agent::v1::FileChunk>>;

@@ -8,6 +8,7 @@
 #include <grpcpp/support/client_callback.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -102,8 +103,8 @@ class StreamCall : public InFlight::Call,
   }
 
   // Nothing is read ahead: the next read starts when the last message was taken. A wait that is
-  // cancelled leaves its read under way for the next one.
-  boost::asio::awaitable<Item> Wait() {
+  // cancelled, or over, leaves its read under way for the next one.
+  boost::asio::awaitable<Item> Wait(std::chrono::steady_clock::time_point until) {
     {
       const std::lock_guard lock(mutex_);
       if (!reading_ && !released_) {
@@ -111,7 +112,7 @@ class StreamCall : public InFlight::Call,
         this->StartRead(&message_);
       }
     }
-    return items_->Take(Item{.message = {}, .end = {}, .wait_cancelled = true});
+    return items_->Take(Item{.message = {}, .end = {}, .wait_cancelled = true}, {}, until);
   }
 
   // The message of the last Wait was taken.

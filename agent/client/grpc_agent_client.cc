@@ -90,11 +90,12 @@ class Stream : public AgentStream<Message> {
   }
   ~Stream() override { call_->Cancel(); }
 
-  Async<std::optional<Message>> Next() override {
+  Async<std::optional<Message>> NextBefore(
+      typename AgentStream<Message>::TimePoint until) override {
     if (end_.has_value()) co_return *end_;
-    auto waiting = call_->Wait();
+    auto waiting = call_->Wait(until);
     typename Call::Item item = co_await std::move(waiting);
-    if (item.wait_cancelled) co_return absl::CancelledError("the wait was cancelled");
+    if (item.wait_cancelled) co_return NothingBefore(until);
     if (item.message.has_value()) {
       call_->Taken();
       co_return std::move(item.message);

@@ -244,6 +244,16 @@ TYPED_TEST(AgentClientContract, AWaitThatIsCancelledTakesNothingFromTheStream) {
   EXPECT_EQ((*this->Run(stream->Next()))->output().data(), "kept");
 }
 
+TYPED_TEST(AgentClientContract, AWaitWhoseTimeIsOverTakesNothingFromTheStream) {
+  const auto feed = this->world_.OpenWatch();
+  const JobEventStream stream = this->Watch();
+  const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+  const absl::Status status = this->Run(stream->NextBefore(soon)).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  feed->Output("kept");
+  EXPECT_EQ((*this->Run(stream->Next()))->output().data(), "kept");
+}
+
 TYPED_TEST(AgentClientContract, DestroyingAStreamLeavesTheCall) {
   const auto feed = this->world_.OpenWatch();
   auto left = feed->Left();

@@ -135,12 +135,12 @@ class FakeStream {
   }
 
   // For the client's end.
-  Async<std::optional<Message>> Next() {
+  Async<std::optional<Message>> NextBefore(typename AgentStream<Message>::TimePoint until) {
     for (;;) {
       if (std::optional<Item> item = TakeReady()) co_return std::move(*item);
-      auto waiting = arrival_->Take(absl::CancelledError("the wait was cancelled"));
+      auto waiting = arrival_->Take(absl::CancelledError("no answer"), {}, until);
       const absl::Status woken = co_await std::move(waiting);
-      CO_RETURN_IF_ERROR(woken);
+      if (!woken.ok()) co_return NothingBefore(until);
     }
   }
   void Abandon() {
@@ -225,7 +225,10 @@ class FakeStreams {
    public:
     explicit Handle(Stream stream) : stream_(std::move(stream)) {}
     ~Handle() override { stream_->Abandon(); }
-    Async<std::optional<Message>> Next() override { return stream_->Next(); }
+    Async<std::optional<Message>> NextBefore(
+        typename AgentStream<Message>::TimePoint until) override {
+      return stream_->NextBefore(until);
+    }
 
    private:
     const Stream stream_;
