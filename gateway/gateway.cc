@@ -80,7 +80,7 @@ absl::Status Serve(GatewaySettings settings) {
   options.host = settings.host;
   options.port = settings.port;
   http::McpTransport transport(*endpoint, options.timing);
-  DownloadHandler downloads(*agent, links, types);
+  DownloadHandler downloads(*agent, links, types, *keys);
   http::RateLimit rate(settings.request_rate, SystemClock());
   http::Router router(std::move(policy),
                       {.keys = *keys, .rate = rate, .mcp = transport, .downloads = downloads});

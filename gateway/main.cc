@@ -5,15 +5,20 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/clock.h"
 #include "common/command_line.h"
 #include "common/random.h"
 #include "common/settings.h"
 #include "gateway/gateway.h"
 #include "gateway/keys/command.h"
+#include "gateway/sandbox_count.h"
 #include "gateway/settings.h"
 
 #define SANDKEEP_FLAGS_OF_gateway 1
@@ -22,14 +27,50 @@
 ABSL_FLAG(std::string, env_file, "",
           "File of settings (unset: /etc/sandkeep/gateway.env, if there is one)");
 
+ABSL_FLAG(absl::optional<std::string>, device, absl::nullopt, "keys: which of the name's keys");
+ABSL_FLAG(bool, adopt, false, "keys add: the name was removed, and is to be who it was");
+ABSL_FLAG(absl::optional<absl::Duration>, overlap, absl::nullopt,
+          "keys rotate: how long the old key is good yet, as 24h");
+ABSL_FLAG(bool, now, false, "keys rotate: the old key ends at once");
+
 namespace sandkeep {
 namespace {
 
-constexpr Program kProgram = {
-    .process = Process::kGateway,
-    .name = "sandkeep-gateway",
-    .usage = "[serve] [--SETTING=VALUE…]\nkeys add NAME | list | remove NAME\n--version | --help",
-    .default_env_file = "/etc/sandkeep/gateway.env"};
+constexpr Program kProgram = {.process = Process::kGateway,
+                              .name = "sandkeep-gateway",
+                              .usage =
+                                  "[serve] [--SETTING=VALUE…]\n"
+                                  "keys add NAME [--device=DEVICE] [--adopt] | list |\n"
+                                  "     rotate NAME [--device=DEVICE] [--overlap=24h | --now] |\n"
+                                  "     remove NAME [--device=DEVICE]\n"
+                                  "--version | --help",
+                              .default_env_file = "/etc/sandkeep/gateway.env"};
+
+KeysArguments KeysArgumentsFrom(std::vector<std::string> words) {
+  KeysArguments arguments{.words = std::move(words)};
+  if (const auto device = absl::GetFlag(FLAGS_device); device.has_value()) {
+    arguments.device = *device;
+  }
+  if (const auto overlap = absl::GetFlag(FLAGS_overlap); overlap.has_value()) {
+    arguments.overlap = *overlap;
+  }
+  arguments.adopt = absl::GetFlag(FLAGS_adopt);
+  arguments.now = absl::GetFlag(FLAGS_now);
+  return arguments;
+}
+
+int RunKeys(const Settings& settings, std::vector<std::string> words) {
+  auto count = [socket = settings.Text("AGENT_SOCKET")](const std::string& principal) {
+    return CountSandboxes(socket, principal);
+  };
+  KeysCommand command({.state_dir = StateDirOf(settings),
+                       .count_sandboxes = std::move(count),
+                       .random = SystemRandom(),
+                       .clock = SystemClock(),
+                       .out = std::cout,
+                       .err = std::cerr});
+  return command.Run(KeysArgumentsFrom(std::move(words)));
+}
 
 int RunServe(const Settings& settings) {
   LogWarnings(settings.warnings());
@@ -54,8 +95,7 @@ int Main(int argc, char** argv) {
   if (!settings.ok()) return Complain(kProgram, settings.status(), kUsage);
   if (command == "serve") return RunServe(*settings);
   arguments.erase(arguments.begin());
-  return RunKeysCommand(StateDirOf(*settings), arguments, SystemRandom(), SystemClock(), std::cout,
-                        std::cerr);
+  return RunKeys(*settings, std::move(arguments));
 }
 
 }  // namespace

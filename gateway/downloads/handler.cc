@@ -100,6 +100,7 @@ Async<LinkClaim> DownloadHandler::Judge(LinkClaim claim) {
   agent::v1::GetSandboxRequest request;
   request.mutable_sandbox()->set_key(claim.key.text());
   CO_ASSIGN_OR_RETURN(const agent::v1::Sandbox sandbox, co_await agent_.GetSandbox(request));
+  if (!keys_.HasPrincipal(sandbox.principal())) co_return WrongLink();
   switch (signer_.Judge(claim, sandbox.generation())) {
     case LinkVerdict::kGood:
       co_return claim;

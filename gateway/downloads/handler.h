@@ -1,7 +1,8 @@
 // GET and HEAD /dl/…: a file of a sandbox, for whoever has its link.
 //
-// The agent is asked for the volume's generation, then the signature is judged, and only then is
-// the agent asked for the file. Every wrong link gets the same 404, whatever is wrong with it. The
+// The agent is asked for the volume's generation and principal, then the signature is judged, and
+// only then is the agent asked for the file. Every wrong link gets the same 404, whatever is wrong
+// with it; so do those of a principal that was removed. The
 // file is pulled from the agent as fast as the client takes it; a file that shrinks under the read
 // cuts the connection, so that nobody takes a part for the whole.
 #pragma once
@@ -14,14 +15,16 @@
 #include "gateway/downloads/link.h"
 #include "gateway/downloads/mime_types.h"
 #include "gateway/http/exchange.h"
+#include "gateway/keys/access_keys.h"
 
 namespace sandkeep {
 
 class DownloadHandler : public http::Handler {
  public:
   // All outlive it.
-  DownloadHandler(AgentClient& agent, const LinkSigner& signer, const MimeTypes& types)
-      : agent_(agent), signer_(signer), types_(types) {}
+  DownloadHandler(AgentClient& agent, const LinkSigner& signer, const MimeTypes& types,
+                  const AccessKeys& keys)
+      : agent_(agent), signer_(signer), types_(types), keys_(keys) {}
 
   boost::asio::awaitable<void> Handle(http::Exchange& exchange) override;
 
@@ -37,6 +40,7 @@ class DownloadHandler : public http::Handler {
   AgentClient& agent_;
   const LinkSigner& signer_;
   const MimeTypes& types_;
+  const AccessKeys& keys_;
   std::atomic<int> running_{0};
 };
 

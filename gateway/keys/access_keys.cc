@@ -5,21 +5,24 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/status_macros.h"
+#include "common/strings.h"
 #include "gateway/keys/access_key.h"
 
 namespace sandkeep {
 
-absl::StatusOr<std::unique_ptr<AccessKeys>> AccessKeys::Start(KeyTable table) {
+absl::StatusOr<std::unique_ptr<AccessKeys>> AccessKeys::Start(KeyTable table, const Clock& clock) {
   // In this order: a change between the two is read again.
   ASSIGN_OR_RETURN(const std::int64_t version, table.Version());
-  ASSIGN_OR_RETURN(KeyOwners owners, table.Load());
-  return std::unique_ptr<AccessKeys>(new AccessKeys(std::move(table), version, std::move(owners)));
+  ASSIGN_OR_RETURN(KnownKeys known, table.Load());
+  return std::unique_ptr<AccessKeys>(
+      new AccessKeys(std::move(table), clock, version, std::move(known)));
 }
 
-AccessKeys::AccessKeys(KeyTable table, std::int64_t version, KeyOwners owners)
-    : table_(std::move(table)),
+AccessKeys::AccessKeys(KeyTable table, const Clock& clock, std::int64_t version, KnownKeys known)
+    : clock_(clock),
+      table_(std::move(table)),
       version_(version),
-      owners_(std::make_shared<const KeyOwners>(std::move(owners))),
+      known_(std::make_shared<const KnownKeys>(std::move(known))),
       thread_(&AccessKeys::Refresh, this) {}
 
 AccessKeys::~AccessKeys() {
@@ -31,22 +34,32 @@ AccessKeys::~AccessKeys() {
   thread_.join();
 }
 
-std::shared_ptr<const KeyOwners> AccessKeys::Snapshot() const {
+std::shared_ptr<const KnownKeys> AccessKeys::Snapshot() const {
   const std::lock_guard lock(mutex_);
-  return owners_;
+  return known_;
+}
+
+std::optional<KeyOwner> AccessKeys::FindByHash(std::string_view hash) const {
+  const std::shared_ptr<const KnownKeys> known = Snapshot();
+  const auto found = known->keys.find(ToAbsl(hash));
+  if (found == known->keys.end() || found->second.expires <= clock_.Now()) return std::nullopt;
+  return found->second.owner;
 }
 
 std::optional<KeyOwner> AccessKeys::Find(std::string_view key) {
-  const std::shared_ptr<const KeyOwners> owners = Snapshot();
-  const auto found = owners->find(HashAccessKey(key));
-  if (found != owners->end()) return found->second;
+  std::optional<KeyOwner> owner = FindByHash(HashAccessKey(key));
+  if (owner.has_value()) return owner;
   const std::lock_guard lock(mutex_);
   // The first of several tells it.
   if (!std::exchange(missed_, true)) changed_.notify_one();
   return std::nullopt;
 }
 
-bool AccessKeys::empty() const { return Snapshot()->empty(); }
+bool AccessKeys::HasPrincipal(std::string_view principal) const {
+  return Snapshot()->principals.contains(ToAbsl(principal));
+}
+
+bool AccessKeys::empty() const { return Snapshot()->keys.empty(); }
 
 void AccessKeys::Refresh() {
   while (WaitForNextRefresh()) ReadAgainIfChanged();
@@ -65,18 +78,20 @@ bool AccessKeys::WaitForNextRefresh() {
 void AccessKeys::ReadAgainIfChanged() {
   const absl::StatusOr<std::int64_t> version = table_.Version();
   if (version.ok() && *version == version_) return;
-  absl::StatusOr<KeyOwners> owners = table_.Load();
-  if (!version.ok() || !owners.ok()) {
+  absl::StatusOr<KnownKeys> known = table_.Load();
+  if (!version.ok() || !known.ok()) {
     // The keys that were known stay good; the next turn tries again.
     Log(Severity::kWarning, "keys.unreadable",
-        {{"why", version.ok() ? owners.status() : version.status()}});
+        {{"why", version.ok() ? known.status() : version.status()}});
     return;
   }
   version_ = *version;
-  auto fresh = std::make_shared<const KeyOwners>(*std::move(owners));
-  Log(Severity::kInfo, "keys.read", {{"count", fresh->size()}});
+  // Sign-ins are written to the same database, and mean nothing here.
+  if (*known == *Snapshot()) return;
+  auto fresh = std::make_shared<const KnownKeys>(*std::move(known));
+  Log(Severity::kInfo, "keys.read", {{"count", fresh->keys.size()}});
   const std::lock_guard lock(mutex_);
-  owners_.swap(fresh);
+  known_.swap(fresh);
 }
 
 }  // namespace sandkeep

@@ -21,24 +21,31 @@ namespace sandkeep {
 
 class AccessKeys {
  public:
-  // Reads the table and starts the thread.
-  static absl::StatusOr<std::unique_ptr<AccessKeys>> Start(KeyTable table);
+  // Reads the table and starts the thread. `clock` says when rotated keys end.
+  static absl::StatusOr<std::unique_ptr<AccessKeys>> Start(KeyTable table,
+                                                           const Clock& clock = SystemClock());
   ~AccessKeys();
   AccessKeys(const AccessKeys&) = delete;
   AccessKeys& operator=(const AccessKeys&) = delete;
 
   // nullopt: no such key. By hash: how long a look-up takes tells nothing about any key.
   std::optional<KeyOwner> Find(std::string_view key);
+  // The same by HashAccessKey. One that isn't known doesn't make the thread look.
+  std::optional<KeyOwner> FindByHash(std::string_view hash) const;
+  // Whether `principal` hasn't been removed; with or without keys.
+  bool HasPrincipal(std::string_view principal) const;
 
   bool empty() const;
 
  private:
-  AccessKeys(KeyTable table, std::int64_t version, KeyOwners owners);
+  AccessKeys(KeyTable table, const Clock& clock, std::int64_t version, KnownKeys known);
 
   void Refresh();
   bool WaitForNextRefresh();
   void ReadAgainIfChanged();
-  std::shared_ptr<const KeyOwners> Snapshot() const;
+  std::shared_ptr<const KnownKeys> Snapshot() const;
+
+  const Clock& clock_;
 
   // The thread's alone once it runs.
   KeyTable table_;
@@ -47,7 +54,7 @@ class AccessKeys {
   // Guards what stands below it, up to the thread.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<const KeyOwners> owners_;
+  std::shared_ptr<const KnownKeys> known_;
   bool missed_ = false;
   bool stop_ = false;
   std::thread thread_;

@@ -3,13 +3,14 @@
 #include <array>
 #include <string_view>
 
+#include "common/status_macros.h"
 #include "common/strings.h"
 
 namespace sandkeep {
 namespace {
 
 // Only ever appended to.
-constexpr std::array<std::string_view, 1> kMigrations = {{R"sql(
+constexpr std::array<std::string_view, 2> kMigrations = {{R"sql(
 CREATE TABLE principals (
   id TEXT NOT NULL PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -30,12 +31,108 @@ CREATE TABLE signing_keys (
   key BLOB NOT NULL,
   created_ms INTEGER NOT NULL
 ) STRICT;
+)sql",
+                                                          R"sql(
+-- Names a principal's keys for people. NULL: a key that doesn't end.
+ALTER TABLE access_keys ADD COLUMN device TEXT NOT NULL DEFAULT '';
+ALTER TABLE access_keys ADD COLUMN expires_ms INTEGER;
+UPDATE access_keys SET device = 'key' || (
+  SELECT count(*) FROM access_keys AS other
+  WHERE other.principal = access_keys.principal
+    AND (other.created_ms, other.hash) <= (access_keys.created_ms, access_keys.hash));
+
+-- Removed names, so that `keys add --adopt` can bring a principal back.
+CREATE TABLE former_principals (
+  id TEXT NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  removed_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The authorization server's own: signs client ids and forms, and makes successors of refresh
+-- tokens. One row.
+CREATE TABLE oauth_secrets (
+  id INTEGER PRIMARY KEY,
+  secret BLOB NOT NULL,
+  created_ms INTEGER NOT NULL
+) STRICT;
+
+-- Clients that somebody has let in. `id` is the SHA-256 of the client_id, which holds the rest.
+CREATE TABLE oauth_clients (
+  id BLOB NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL,
+  redirect_target TEXT NOT NULL,
+  first_consent_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Codes, refresh and access tokens are nowhere: only their SHA-256. All go with the key that was
+-- signed in with.
+CREATE TABLE oauth_codes (
+  hash BLOB NOT NULL PRIMARY KEY,
+  client BLOB NOT NULL REFERENCES oauth_clients (id) ON DELETE CASCADE,
+  access_key BLOB NOT NULL REFERENCES access_keys (hash) ON DELETE CASCADE,
+  redirect_uri TEXT NOT NULL,
+  challenge TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  expires_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX oauth_codes_by_key ON oauth_codes (access_key);
+
+-- A redeemed code and all tokens that came of it: they end together.
+CREATE TABLE sign_ins (
+  id INTEGER PRIMARY KEY,
+  code BLOB NOT NULL UNIQUE,
+  client BLOB NOT NULL REFERENCES oauth_clients (id) ON DELETE CASCADE,
+  access_key BLOB NOT NULL REFERENCES access_keys (hash) ON DELETE CASCADE,
+  scope TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  used_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sign_ins_by_key ON sign_ins (access_key, used_ms);
+
+-- used_ms NULL: the newest of its sign-in.
+CREATE TABLE refresh_tokens (
+  hash BLOB NOT NULL PRIMARY KEY,
+  sign_in INTEGER NOT NULL REFERENCES sign_ins (id) ON DELETE CASCADE,
+  expires_ms INTEGER NOT NULL,
+  used_ms INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX refresh_tokens_by_sign_in ON refresh_tokens (sign_in);
+
+CREATE TABLE access_tokens (
+  hash BLOB NOT NULL PRIMARY KEY,
+  sign_in INTEGER NOT NULL REFERENCES sign_ins (id) ON DELETE CASCADE,
+  expires_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX access_tokens_by_sign_in ON access_tokens (sign_in);
 )sql"}};
+
+// A page that was damaged is otherwise found only when it is needed.
+absl::Status CheckWhole(Database& db) {
+  ASSIGN_OR_RETURN(Statement check, db.Prepare("PRAGMA quick_check(1)"));
+  ASSIGN_OR_RETURN(const bool answered, check.Step());
+  if (answered && check.Text(0) == "ok") return absl::OkStatus();
+  return absl::DataLossError(answered ? check.Text(0) : "no answer");
+}
+
+absl::Status Explain(const std::string& path, const absl::Status& status) {
+  if (!absl::IsDataLoss(status)) return status;
+  return absl::DataLossError(
+      StrCat(path, " is damaged (", ToStd(status.message()),
+             ") and was left as it is: put a backup in its place, or move it away to begin anew "
+             "without any key or sign-in"));
+}
 
 }  // namespace
 
 absl::StatusOr<Database> OpenGatewayDatabase(const std::string& state_dir) {
-  return Database::Open(StrCat(state_dir, "/gateway.db"), Database::Durability::kFull, kMigrations);
+  const std::string path = StrCat(state_dir, "/gateway.db");
+  absl::StatusOr<Database> db = Database::Open(path, Database::Durability::kFull, kMigrations);
+  if (!db.ok()) return Explain(path, db.status());
+  if (const absl::Status whole = CheckWhole(*db); !whole.ok()) return Explain(path, whole);
+  return db;
 }
 
 }  // namespace sandkeep

@@ -19,11 +19,12 @@ class DownloadTest : public GatewayFixture {
  protected:
   DownloadTest() {
     agent_.get_sandbox.AnswerAlways(
-        [](const agent::v1::GetSandboxRequest& request) -> absl::StatusOr<agent::v1::Sandbox> {
+        [this](const agent::v1::GetSandboxRequest& request) -> absl::StatusOr<agent::v1::Sandbox> {
           if (request.sandbox().key() != kKey) return absl::NotFoundError("no such sandbox");
           agent::v1::Sandbox sandbox;
           sandbox.set_key(std::string(kKey));
           sandbox.set_generation(kGeneration);
+          sandbox.set_principal(principal_);
           return sandbox;
         });
     agent_.stat_file.AnswerAlways(
@@ -79,6 +80,23 @@ TEST_F(DownloadTest, TheWholeFileWithItsHeaders) {
         "Cross-Origin-Resource-Policy: same-origin\r\n", "Cache-Control: private, no-cache\r\n"}) {
     EXPECT_THAT(answer, HasSubstr(header));
   }
+}
+
+TEST_F(DownloadTest, ARemovedPrincipalsLinksEndWithinASecond) {
+  StartServer();
+  const std::string request = Get(Link());
+  ASSERT_EQ(StatusOf(request), 200);
+  KeyTable table(*OpenGatewayDatabase(folder_));
+
+  ASSERT_TRUE(table.RemoveDevice("ann", "key1").ok());
+  const auto removed = std::chrono::steady_clock::now();
+  while (keys_->Find(key_).has_value()) std::this_thread::yield();
+  EXPECT_EQ(StatusOf(request), 200) << "the principal is still there";
+
+  ASSERT_TRUE(table.Remove("ann", clock_).ok());
+  while (keys_->HasPrincipal(principal_)) std::this_thread::yield();
+  EXPECT_EQ(StatusOf(request), 404);
+  EXPECT_LT(std::chrono::steady_clock::now() - removed, std::chrono::seconds(2));
 }
 
 TEST_F(DownloadTest, HeadRangeAndConditions) {

@@ -50,7 +50,8 @@ class GatewayFixture : public testing::Test {
     folder_ = ::mkdtemp(name.data());
     KeyTable table(*OpenGatewayDatabase(folder_));
     key_ = std::string(table.Add("ann", SystemRandom(), clock_)->Reveal());
-    keys_ = *AccessKeys::Start(std::move(table));
+    principal_ = *table.PrincipalOf("ann");
+    keys_ = *AccessKeys::Start(std::move(table), clock_);
     names_.listen_host = "127.0.0.1";
   }
   ~GatewayFixture() override {
@@ -66,11 +67,12 @@ class GatewayFixture : public testing::Test {
     rate_limit_ = std::make_unique<http::RateLimit>(rate_, clock_);
     auto policy = http::HostPolicy::Make(names_);
     ASSERT_TRUE(policy.ok()) << policy.status();
+    downloads_ = std::make_unique<DownloadHandler>(agent_, links_, types_, *keys_);
     transport_ = std::make_unique<http::McpTransport>(endpoint_, options_.timing);
     router_ = std::make_unique<http::Router>(
         *policy,
         http::Router::Parts{
-            .keys = *keys_, .rate = *rate_limit_, .mcp = *transport_, .downloads = downloads_});
+            .keys = *keys_, .rate = *rate_limit_, .mcp = *transport_, .downloads = *downloads_});
     auto server = http::Server::Listen(io_, *router_, options_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -100,12 +102,13 @@ class GatewayFixture : public testing::Test {
   std::string folder_;
   FakeClock clock_;
   std::string key_;
+  std::string principal_;
   std::unique_ptr<AccessKeys> keys_;
   ScriptedEndpoint endpoint_;
   FakeAgentClient agent_;
   LinkSigner links_{{Secret("a signing key")}, std::chrono::seconds(3600), clock_};
   MimeTypes types_ = MimeTypes::Load("/nonexistent");
-  DownloadHandler downloads_{agent_, links_, types_};
+  std::unique_ptr<DownloadHandler> downloads_;
   http::HostPolicySettings names_;
   http::Server::Options options_;
   int rate_ = 0;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +14,6 @@
 #include <sstream>
 #include <thread>
 
-#include "common/clock.h"
 #include "common/random.h"
 #include "common/strings.h"
 #include "gateway/keys/access_keys.h"
@@ -21,6 +21,7 @@
 #include "gateway/keys/key_table.h"
 #include "gateway/store/database.h"
 #include "gateway/store/state_dir.h"
+#include "tests/fakes/fake_clock.h"
 
 namespace sandkeep {
 namespace {
@@ -40,18 +41,34 @@ class KeysTest : public testing::Test {
 
   KeyTable Table() { return KeyTable(*OpenGatewayDatabase(folder_)); }
 
-  int Command(const std::vector<std::string>& arguments) {
+  int Run(KeysArguments arguments) {
     out_.str("");
     err_.str("");
-    return RunKeysCommand(folder_, arguments, SystemRandom(), SystemClock(), out_, err_);
+    auto count = [this](const std::string& principal) -> absl::StatusOr<int> {
+      asked_for_ = principal;
+      return sandboxes_;
+    };
+    KeysCommand command({.state_dir = folder_,
+                         .count_sandboxes = count,
+                         .random = SystemRandom(),
+                         .clock = clock_,
+                         .out = out_,
+                         .err = err_});
+    return command.Run(arguments);
   }
-  std::string Added(const std::string& name) {
-    EXPECT_EQ(Command({"add", name}), 0) << err_.str();
+  int Command(std::vector<std::string> words) { return Run({.words = std::move(words)}); }
+  std::string Printed(KeysArguments arguments) {
+    EXPECT_EQ(Run(std::move(arguments)), 0) << err_.str();
     std::string key = out_.str();
     EXPECT_EQ(key.back(), '\n');
     key.pop_back();
     return key;
   }
+  std::string Added(const std::string& name) { return Printed({.words = {"add", name}}); }
+  std::string Added(const std::string& name, const std::string& device) {
+    return Printed({.words = {"add", name}, .device = device});
+  }
+  std::unique_ptr<AccessKeys> Running() { return *AccessKeys::Start(Table(), clock_); }
 
   // The refresh is a thread's, on a clock of its own: waited for by looking.
   template <typename Condition>
@@ -65,6 +82,9 @@ class KeysTest : public testing::Test {
   }
 
   std::string folder_;
+  FakeClock clock_;
+  absl::StatusOr<int> sandboxes_ = 0;
+  std::string asked_for_;
   std::ostringstream out_;
   std::ostringstream err_;
 };
@@ -86,7 +106,7 @@ TEST_F(KeysTest, SeveralKeysOfANameAreOnePrincipal) {
   const std::string phone = Added("ann");
   const std::string laptop = Added("ann");
   const std::string other = Added("bob");
-  auto keys = *AccessKeys::Start(Table());
+  auto keys = Running();
 
   EXPECT_NE(phone, laptop);
   EXPECT_EQ(keys->Find(phone)->principal, keys->Find(laptop)->principal);
@@ -97,10 +117,10 @@ TEST_F(KeysTest, SeveralKeysOfANameAreOnePrincipal) {
 
 TEST_F(KeysTest, ARemovedNameAddedAgainIsANewPrincipal) {
   const std::string before = Added("ann");
-  const PrincipalId old = Table().Load()->begin()->second.principal;
+  const PrincipalId old = Table().Load()->keys.begin()->second.owner.principal;
   ASSERT_EQ(Command({"remove", "ann"}), 0);
   const std::string after = Added("ann");
-  auto keys = *AccessKeys::Start(Table());
+  auto keys = Running();
 
   EXPECT_FALSE(keys->Find(before).has_value());
   EXPECT_NE(keys->Find(after)->principal, old);
@@ -131,7 +151,7 @@ TEST_F(KeysTest, WrongUsageAndUnknownNamesSaySo) {
 }
 
 TEST_F(KeysTest, ARunningGatewaySeesAnAddedKeyWithinASecond) {
-  auto keys = *AccessKeys::Start(Table());
+  auto keys = Running();
   EXPECT_TRUE(keys->empty());
 
   const std::string key = Added("ann");
@@ -142,7 +162,7 @@ TEST_F(KeysTest, ARunningGatewaySeesAnAddedKeyWithinASecond) {
 
 TEST_F(KeysTest, ARunningGatewayRefusesARemovedKeyWithinASecond) {
   const std::string key = Added("ann");
-  auto keys = *AccessKeys::Start(Table());
+  auto keys = Running();
   ASSERT_TRUE(keys->Find(key).has_value());
 
   ASSERT_EQ(Command({"remove", "ann"}), 0);
@@ -152,7 +172,7 @@ TEST_F(KeysTest, ARunningGatewayRefusesARemovedKeyWithinASecond) {
 
 TEST_F(KeysTest, AnAlmostRightKeyIsWrong) {
   std::string key = Added("ann");
-  auto keys = *AccessKeys::Start(Table());
+  auto keys = Running();
   key.back() = key.back() == 'A' ? 'B' : 'A';
   EXPECT_FALSE(keys->Find(key).has_value());
   EXPECT_FALSE(keys->Find(key.substr(0, 45)).has_value());
@@ -161,7 +181,7 @@ TEST_F(KeysTest, AnAlmostRightKeyIsWrong) {
 
 TEST_F(KeysTest, ALookUpCostsNoDiskAndLittleTime) {
   const std::string key = Added("ann");
-  auto keys = *AccessKeys::Start(Table());
+  auto keys = Running();
   constexpr int kTimes = 20000;
   const auto begin = steady_clock::now();
   for (int i = 0; i < kTimes; ++i) ASSERT_TRUE(keys->Find(key).has_value());
@@ -182,6 +202,155 @@ TEST_F(KeysTest, AStateDirThatOthersMayWriteToIsRefused) {
   std::filesystem::permissions(folder_, std::filesystem::perms::all);
   EXPECT_EQ(PrepareStateDir(folder_).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Command({"add", "ann"}), 1);
+}
+
+TEST_F(KeysTest, DevicesHaveNamesAndEachHasOneKey) {
+  Added("ann");
+  Added("ann");
+  Added("ann", "phone");
+  ASSERT_EQ(Command({"list"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("\n  key1\tsince "));
+  EXPECT_THAT(out_.str(), HasSubstr("\n  key2\tsince "));
+  EXPECT_THAT(out_.str(), HasSubstr("\n  phone\tsince "));
+  EXPECT_EQ(Run({.words = {"add", "ann"}, .device = "phone"}), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("rotate"));
+  EXPECT_EQ(Run({.words = {"add", "ann"}, .device = "a\tb"}), 1);
+}
+
+TEST_F(KeysTest, RemovingADeviceLeavesThePrincipalAndItsOtherKeys) {
+  const std::string phone = Added("ann", "phone");
+  const std::string laptop = Added("ann", "laptop");
+  const PrincipalId before = Running()->Find(laptop)->principal;
+  ASSERT_EQ(Run({.words = {"remove", "ann"}, .device = "phone"}), 0) << err_.str();
+  EXPECT_EQ(Run({.words = {"remove", "ann"}, .device = "phone"}), 1);
+  EXPECT_FALSE(Running()->Find(phone).has_value());
+  EXPECT_EQ(Running()->Find(laptop)->principal, before);
+
+  ASSERT_EQ(Run({.words = {"remove", "ann"}, .device = "laptop"}), 0);
+  EXPECT_TRUE(Running()->HasPrincipal(before.text())) << "no key, but not removed";
+  const std::string again = Added("ann");
+  EXPECT_EQ(Running()->Find(again)->principal, before);
+}
+
+TEST_F(KeysTest, RotateKeepsThePrincipalAndEndsTheOldKeyAfterTheOverlap) {
+  const std::string old = Added("ann");
+  const auto keys = Running();
+  const PrincipalId principal = keys->Find(old)->principal;
+  const std::string fresh = Printed({.words = {"rotate", "ann"}});
+  ASSERT_TRUE(Within(milliseconds(1000), [&] { return keys->Find(fresh).has_value(); }));
+
+  EXPECT_EQ(keys->Find(fresh)->principal, principal);
+  clock_.Advance(absl::Hours(24) - absl::Milliseconds(1));
+  EXPECT_EQ(keys->Find(old)->principal, principal);
+  clock_.Advance(absl::Milliseconds(1));
+  EXPECT_FALSE(keys->Find(old).has_value());
+  EXPECT_TRUE(keys->Find(fresh).has_value());
+}
+
+TEST_F(KeysTest, RotateNowEndsTheOldKeyAtOnceAndWhatWasToEnd) {
+  const std::string first = Added("ann");
+  const std::string second = Printed({.words = {"rotate", "ann"}, .overlap = absl::Hours(100)});
+  ASSERT_TRUE(Running()->Find(first).has_value());
+  const std::string third = Printed({.words = {"rotate", "ann"}, .now = true});
+
+  EXPECT_FALSE(Running()->Find(first).has_value());
+  EXPECT_FALSE(Running()->Find(second).has_value());
+  EXPECT_TRUE(Running()->Find(third).has_value());
+}
+
+TEST_F(KeysTest, RotateOfSeveralKeysAsksWhich) {
+  const std::string phone = Added("ann", "phone");
+  const std::string laptop = Added("ann", "laptop");
+  EXPECT_EQ(Command({"rotate", "ann"}), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("laptop, phone"));
+  EXPECT_EQ(Run({.words = {"rotate", "ann"}, .device = "tablet"}), 1);
+  Printed({.words = {"rotate", "ann"}, .device = "phone", .now = true});
+  EXPECT_FALSE(Running()->Find(phone).has_value());
+  EXPECT_TRUE(Running()->Find(laptop).has_value());
+}
+
+TEST_F(KeysTest, AnAdoptedNameIsWhoItWas) {
+  const std::string before = Added("ann");
+  const PrincipalId old = Running()->Find(before)->principal;
+  EXPECT_EQ(Run({.words = {"add", "ann"}, .adopt = true}), 1) << "in use";
+  ASSERT_EQ(Command({"remove", "ann"}), 0);
+  const std::string after = Printed({.words = {"add", "ann"}, .adopt = true});
+  EXPECT_EQ(Running()->Find(after)->principal, old);
+  EXPECT_FALSE(Running()->Find(before).has_value());
+  EXPECT_EQ(Run({.words = {"add", "bob"}, .adopt = true}), 1) << "nobody to adopt";
+}
+
+TEST_F(KeysTest, RemoveSaysHowManySandboxesAreLeft) {
+  Added("ann");
+  const std::string principal = *Table().PrincipalOf("ann");
+  sandboxes_ = 3;
+  ASSERT_EQ(Command({"remove", "ann"}), 0);
+  EXPECT_THAT(err_.str(), HasSubstr("3 sandboxes"));
+  EXPECT_EQ(asked_for_, principal);
+
+  Added("bob");
+  sandboxes_ = absl::UnavailableError("the agent isn't there");
+  ASSERT_EQ(Command({"remove", "bob"}), 0) << "the key must go, whoever else is down";
+  EXPECT_THAT(err_.str(), HasSubstr("an unknown number of sandboxes"));
+  EXPECT_THAT(err_.str(), HasSubstr("the agent isn't there"));
+}
+
+TEST_F(KeysTest, FlagsOfAnotherVerbAreWrongUsage) {
+  Added("ann");
+  EXPECT_EQ(Run({.words = {"list"}, .device = "phone"}), 2);
+  EXPECT_EQ(Run({.words = {"rotate", "ann"}, .adopt = true}), 2);
+  EXPECT_EQ(Run({.words = {"add", "ann"}, .now = true}), 2);
+  EXPECT_EQ(Run({.words = {"remove", "ann"}, .overlap = absl::Hours(1)}), 2);
+  EXPECT_EQ(Run({.words = {"rotate", "ann"}, .overlap = absl::Hours(1), .now = true}), 2);
+  EXPECT_EQ(Run({.words = {"rotate", "ann"}, .overlap = -absl::Hours(1)}), 2);
+  EXPECT_EQ(Run({.words = {"rotate", "ann"}, .overlap = absl::InfiniteDuration()}), 2);
+}
+
+TEST_F(KeysTest, ADamagedDatabaseIsNamedAndLeftAsItIs) {
+  Added("ann");
+  const std::string path = folder_ + "/gateway.db";
+  std::filesystem::remove(path + "-wal");
+  std::filesystem::remove(path + "-shm");
+  auto read = [&path] {
+    std::ifstream stream(path, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(stream)), {});
+  };
+  std::string whole = read();
+  ASSERT_GT(whole.size(), 8192u);
+  // Not a database at all, and one with a page of rubbish in its middle.
+  std::string inside = whole;
+  inside.replace(4096, 4096, std::string(4096, '\xA5'));
+  for (const std::string& damaged : {std::string(20000, 'x'), inside}) {
+    std::ofstream(path, std::ios::binary) << damaged;
+    const absl::Status status = OpenGatewayDatabase(folder_).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("backup"));
+    EXPECT_EQ(Command({"add", "bob"}), 1);
+    EXPECT_EQ(read(), damaged);
+  }
+}
+
+TEST_F(KeysTest, ADatabaseOfTheFirstVersionIsTakenOver) {
+  constexpr std::array<std::string_view, 1> kFirst = {{R"sql(
+CREATE TABLE principals (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+  created_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE access_keys (hash BLOB NOT NULL PRIMARY KEY,
+  principal TEXT NOT NULL REFERENCES principals (id) ON DELETE CASCADE,
+  created_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE signing_keys (id INTEGER PRIMARY KEY, key BLOB NOT NULL,
+  created_ms INTEGER NOT NULL) STRICT;
+INSERT INTO principals VALUES ('key-1', 'ann', 5);
+INSERT INTO access_keys VALUES (x'02', 'key-1', 7), (x'01', 'key-1', 7), (x'03', 'key-1', 6);
+)sql"}};
+  ASSERT_TRUE(Database::Open(folder_ + "/gateway.db", Database::Durability::kFull, kFirst).ok());
+  const auto rows = Table().List();
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->size(), 1u);
+  std::vector<std::string> devices;
+  for (const KeyTable::Key& key : rows->front().keys) devices.push_back(key.device);
+  EXPECT_THAT(devices, testing::ElementsAre("key1", "key2", "key3"));
+  EXPECT_FALSE(rows->front().keys.front().expires_ms.has_value());
 }
 
 }  // namespace
