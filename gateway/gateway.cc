@@ -26,6 +26,7 @@
 #include "gateway/http/router.h"
 #include "gateway/http/server.h"
 #include "gateway/keys/access_keys.h"
+#include "gateway/oauth/server.h"
 #include "gateway/self_sandbox.h"
 #include "gateway/store/database.h"
 #include "gateway/store/state_dir.h"
@@ -73,6 +74,9 @@ absl::Status Serve(GatewaySettings settings) {
   ASSIGN_OR_RETURN(const std::unique_ptr<AgentClient> agent, ConnectToAgent(settings.agent_socket));
   ASSIGN_OR_RETURN(const std::unique_ptr<AccessKeys> keys,
                    AccessKeys::Start(KeyTable(std::move(db))));
+  ASSIGN_OR_RETURN(Database sign_ins, OpenGatewayDatabase(settings.state_dir));
+  ASSIGN_OR_RETURN(const std::unique_ptr<oauth::Server> oauth,
+                   oauth::Server::Start(std::move(sign_ins), *keys, SystemRandom(), SystemClock()));
   const std::unique_ptr<mcp::Endpoint> endpoint =
       mcp::MakeEndpoint(*agent, links, SystemClock(), SystemRandom(), settings.endpoint);
 
@@ -82,8 +86,12 @@ absl::Status Serve(GatewaySettings settings) {
   http::McpTransport transport(*endpoint, options.timing);
   DownloadHandler downloads(*agent, links, types, *keys);
   http::RateLimit rate(settings.request_rate, SystemClock());
-  http::Router router(std::move(policy),
-                      {.keys = *keys, .rate = rate, .mcp = transport, .downloads = downloads});
+  http::Router router(std::move(policy), {.keys = *keys,
+                                          .rate = rate,
+                                          .mcp = transport,
+                                          .downloads = downloads,
+                                          .oauth = oauth.get(),
+                                          .tokens = &oauth->tokens()});
   ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server,
                    http::Server::Listen(io, router, options));
   DrainOnSignal(signals, io, *server);

@@ -38,6 +38,13 @@ void DropFront(Buffers* buffers, std::size_t done) {
   }
 }
 
+// Empty: the client is gone already.
+std::string AddressOf(const asio::ip::tcp::socket& socket) {
+  ErrorCode error;
+  const auto endpoint = socket.remote_endpoint(error);
+  return error ? "" : endpoint.address().to_string();
+}
+
 }  // namespace
 
 Connection::Connection(Socket socket, Router& router, const Timing& timing,
@@ -46,6 +53,7 @@ Connection::Connection(Socket socket, Router& router, const Timing& timing,
       router_(router),
       timing_(timing),
       ended_(std::move(ended)),
+      peer_(AddressOf(socket_)),
       arrived_(socket_.get_executor(), Steady::time_point::max()),
       watchdog_(socket_.get_executor()) {}
 
@@ -114,6 +122,7 @@ asio::awaitable<bool> Connection::ServeOne() {
     co_await Refuse();
     co_return false;
   }
+  parser_.request().peer = peer_;
   Admission admission = router_.Admit(parser_.request());
   ParseWhatIsThere();
   if (admission.answer.has_value()) {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "gateway/http/exchange.h"
@@ -82,6 +83,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   Router& router_;
   const Timing& timing_;
   std::function<void()> ended_;
+  const std::string peer_;
 
   InputBuffer input_;
   RequestParser parser_;

@@ -23,6 +23,8 @@ struct Request {
   std::vector<Header> headers;  // Names in lower case, each once.
   std::string body;             // At most kMaxBodyBytes.
 
+  std::string peer;  // The address it came from, without port. The connection's.
+
   // ---- The router's ----
   std::string path;         // Below MCP_PUBLIC_BASE's path, without the query, still encoded.
   std::string public_base;  // Where the person reaches us; no trailing slash.

@@ -16,8 +16,9 @@ namespace sandkeep::http {
 namespace {
 
 std::string_view ReasonOf(int status) {
-  constexpr std::array<std::pair<int, std::string_view>, 24> kReasons = {{
+  constexpr std::array<std::pair<int, std::string_view>, 26> kReasons = {{
       {200, "OK"},
+      {201, "Created"},
       {202, "Accepted"},
       {204, "No Content"},
       {206, "Partial Content"},
@@ -30,6 +31,7 @@ std::string_view ReasonOf(int status) {
       {408, "Request Timeout"},
       {409, "Conflict"},
       {410, "Gone"},
+      {411, "Length Required"},
       {412, "Precondition Failed"},
       {413, "Content Too Large"},
       {414, "URI Too Long"},

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "common/limits.h"
 #include "common/strings.h"
 
@@ -24,22 +25,9 @@ Response MethodNotAllowed(std::string_view allowed) {
   return response;
 }
 
-// RFC 6750: a request without any credentials gets no error code.
-Response Challenge(bool had_key) {
-  Response response =
-      ErrorResponse(401, had_key ? "invalid_token" : "unauthorized",
-                    had_key ? "this access key is not known here; `sandkeep-gateway keys add NAME` "
-                              "on the host makes one"
-                            : "send an access key: `Authorization: Bearer sk-…`");
-  response.headers.push_back(
-      {"WWW-Authenticate", had_key ? R"(Bearer realm="sandkeep", error="invalid_token")"
-                                   : R"(Bearer realm="sandkeep")"});
-  return response;
-}
-
-Response Preflight() {
+Response Preflight(std::string_view allowed) {
   return {.status = 204,
-          .headers = {{"Allow", std::string(kMcpMethods)},
+          .headers = {{"Allow", std::string(allowed)},
                       {"Access-Control-Allow-Methods", "POST, GET, DELETE, OPTIONS"},
                       {"Access-Control-Allow-Headers",
                        "Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, "
@@ -80,6 +68,21 @@ std::string_view BearerOf(const Request& request) {
   return token.size() <= kMaxBearerBytes ? token : std::string_view();
 }
 
+// The methods of what the authorization server has at `path`; empty: it has nothing there.
+std::string_view OauthMethods(std::string_view path) {
+  if (path == "/authorize") return "GET, POST, OPTIONS";
+  if (path == "/token" || path == "/register" || path == "/revoke") return "POST, OPTIONS";
+  if (absl::StartsWith(ToAbsl(path), "/.well-known/")) return "GET, HEAD, OPTIONS";
+  return {};
+}
+
+bool Allows(std::string_view methods, std::string_view method) {
+  for (const std::string_view part : Split(methods, ',')) {
+    if (ToStd(absl::StripAsciiWhitespace(ToAbsl(part))) == method) return true;
+  }
+  return false;
+}
+
 bool IsRead(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 }  // namespace
@@ -114,6 +117,10 @@ Admission Router::Admit(Request& request) {
   }
   if (request.path == "/mcp" || request.path == "/mcp/") return AdmitToMcp(request);
   if (absl::StartsWith(request.path, "/dl/")) return AdmitToDownloads(request);
+  const std::string_view oauth_methods = OauthMethods(request.path);
+  if (parts_.oauth != nullptr && !oauth_methods.empty()) {
+    return AdmitToOauth(request, oauth_methods);
+  }
   if (request.path == "/healthz") {
     return Answer(IsRead(request) ? TextResponse(200, "text/plain; charset=utf-8", "ok\n")
                                   : MethodNotAllowed("GET, HEAD"));
@@ -122,11 +129,9 @@ Admission Router::Admit(Request& request) {
 }
 
 Admission Router::AdmitToMcp(Request& request) {
-  if (request.method == "OPTIONS") return Answer(Preflight());
-  request.caller = parts_.keys.Find(BearerOf(request));
-  if (!request.caller.has_value()) {
-    return Answer(Challenge(request.Find("authorization") != nullptr));
-  }
+  if (request.method == "OPTIONS") return Answer(Preflight(kMcpMethods));
+  request.caller = CallerOf(request);
+  if (!request.caller.has_value()) return Answer(Challenge(request));
   if (request.method != "POST") return Answer(MethodNotAllowed(kMcpMethods));
   if (!parts_.rate.Allows(request.caller->principal.text())) {
     Response response = ErrorResponse(429, "too_many_requests", "slow down a little");
@@ -134,6 +139,52 @@ Admission Router::AdmitToMcp(Request& request) {
     return Answer(std::move(response));
   }
   return {.answer = std::nullopt, .handler = &parts_.mcp};
+}
+
+std::optional<KeyOwner> Router::CallerOf(const Request& request) const {
+  const std::string_view bearer = BearerOf(request);
+  if (parts_.tokens != nullptr) {
+    std::optional<KeyOwner> owner = parts_.tokens->Find(bearer, request.public_base);
+    if (owner.has_value()) return owner;
+  }
+  return parts_.keys.Find(bearer);
+}
+
+// RFC 6750: a request without any credentials gets no error code. RFC 9728: where to begin.
+Response Router::Challenge(const Request& request) const {
+  const bool had_key = request.Find("authorization") != nullptr;
+  Response response = ErrorResponse(
+      401, had_key ? "invalid_token" : "unauthorized",
+      had_key ? "this access key or token is not known here, or is over: sign in again"
+              : "sign in, or send an access key: `Authorization: Bearer sk-…`");
+  std::string challenge = "Bearer realm=\"sandkeep\"";
+  if (had_key) {
+    challenge +=
+        ", error=\"invalid_token\", error_description=\"unknown, over, or for another "
+        "server\"";
+  }
+  if (parts_.tokens != nullptr) {
+    StrAppend(&challenge, ", resource_metadata=\"",
+              parts_.tokens->ChallengeMetadata(request.public_base), "\", scope=\"sandbox\"");
+  }
+  response.headers.push_back({"WWW-Authenticate", std::move(challenge)});
+  return response;
+}
+
+Admission Router::AdmitToOauth(const Request& request, std::string_view methods) {
+  if (request.method == "OPTIONS") return Answer(Preflight(methods));
+  if (!Allows(methods, request.method)) return Answer(MethodNotAllowed(methods));
+  if (request.method == "POST") {
+    const std::string* length = request.Find("content-length");
+    std::size_t bytes = 0;
+    if (length == nullptr) {
+      return Answer(ErrorResponse(411, "invalid_request", "a form needs its Content-Length"));
+    }
+    if (!absl::SimpleAtoi(*length, &bytes) || bytes > kMaxFormBytes) {
+      return Answer(ErrorResponse(413, "invalid_request", "the form is too large"));
+    }
+  }
+  return {.answer = std::nullopt, .handler = parts_.oauth};
 }
 
 Admission Router::AdmitToDownloads(const Request& request) {

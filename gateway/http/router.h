@@ -1,13 +1,17 @@
 // What stands behind which path, and who is let in: judges a request by its head, before a byte of
 // its body is read.
 //
-//   POST /mcp           the endpoint, with an access key      GET, HEAD /dl/…     files, with a
-//   link GET, HEAD /healthz  `ok`                                  everything else     404
+//   POST /mcp                      the endpoint, with an access key or an access token
+//   GET, HEAD /dl/…                files, with a link
+//   GET, POST /authorize           the sign-in page       POST /token /register /revoke
+//   GET, HEAD /.well-known/…       what clients find out about signing in; else a JSON 404
+//   GET, HEAD /healthz             `ok`
 //
 // The order is fixed: Host, Origin (403), the path (404), OPTIONS, the key (401), the method (405),
-// the rate (429). Clients take a 401 as "sign in" and anything else as an answer of the endpoint,
-// so the key comes before all that a client could take for one. `/mcp/` is `/mcp`, without a
-// redirect, which would lose the body. All of it also stands below MCP_PUBLIC_BASE's path.
+// the rate (429). A form of the sign-in must have its length in front (411, 413): strangers may
+// send one. Clients take a 401 as "sign in" and anything else as an answer of the endpoint, so the
+// key comes before all that a client could take for one. `/mcp/` is `/mcp`, without a redirect,
+// which would lose the body. All of it also stands below MCP_PUBLIC_BASE's path.
 //
 // Any thread.
 #pragma once
@@ -20,6 +24,7 @@
 #include "gateway/http/rate_limit.h"
 #include "gateway/http/request.h"
 #include "gateway/http/response.h"
+#include "gateway/http/token_book.h"
 #include "gateway/keys/access_keys.h"
 
 namespace sandkeep::http {
@@ -37,6 +42,9 @@ class Router {
     RateLimit& rate;
     Handler& mcp;
     Handler& downloads;
+    // Without them there is no sign-in.
+    Handler* oauth = nullptr;
+    TokenBook* tokens = nullptr;
   };
   Router(HostPolicy policy, Parts parts) : policy_(std::move(policy)), parts_(parts) {}
 
@@ -48,6 +56,9 @@ class Router {
   std::optional<Response> CheckHostAndOrigin(Request& request) const;
   Admission AdmitToMcp(Request& request);
   Admission AdmitToDownloads(const Request& request);
+  Admission AdmitToOauth(const Request& request, std::string_view methods);
+  std::optional<KeyOwner> CallerOf(const Request& request) const;
+  Response Challenge(const Request& request) const;
 
   HostPolicy policy_;
   Parts parts_;

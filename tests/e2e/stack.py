@@ -211,10 +211,12 @@ class Stack:
         command = [self.state / "bin" / "sandkeepctl", f"--agent_socket={self.socket}", *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=check)
 
+    def keys_command(self, *arguments):
+        return as_user("sandkeep-gw", self._gateway_variables(), self.state / "bin" / "sandkeep-gateway", "keys", *arguments)
+
     def keys(self, *arguments):
-        command = as_user("sandkeep-gw", self._gateway_variables(), self.state / "bin" / "sandkeep-gateway", "keys",
-                          *arguments)
-        return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+        return subprocess.run(self.keys_command(*arguments), cwd="/", capture_output=True, text=True, timeout=60,
+                              check=True).stdout.strip()
 
     def add_key(self, name):
         return self.keys("add", name)

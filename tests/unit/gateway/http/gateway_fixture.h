@@ -69,10 +69,12 @@ class GatewayFixture : public testing::Test {
     ASSERT_TRUE(policy.ok()) << policy.status();
     downloads_ = std::make_unique<DownloadHandler>(agent_, links_, types_, *keys_);
     transport_ = std::make_unique<http::McpTransport>(endpoint_, options_.timing);
-    router_ = std::make_unique<http::Router>(
-        *policy,
-        http::Router::Parts{
-            .keys = *keys_, .rate = *rate_limit_, .mcp = *transport_, .downloads = *downloads_});
+    router_ = std::make_unique<http::Router>(*policy, http::Router::Parts{.keys = *keys_,
+                                                                          .rate = *rate_limit_,
+                                                                          .mcp = *transport_,
+                                                                          .downloads = *downloads_,
+                                                                          .oauth = oauth_,
+                                                                          .tokens = tokens_});
     auto server = http::Server::Listen(io_, *router_, options_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -109,6 +111,9 @@ class GatewayFixture : public testing::Test {
   LinkSigner links_{{Secret("a signing key")}, std::chrono::seconds(3600), clock_};
   MimeTypes types_ = MimeTypes::Load("/nonexistent");
   std::unique_ptr<DownloadHandler> downloads_;
+  // Set by fixtures that sign in.
+  http::Handler* oauth_ = nullptr;
+  http::TokenBook* tokens_ = nullptr;
   http::HostPolicySettings names_;
   http::Server::Options options_;
   int rate_ = 0;

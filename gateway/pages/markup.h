@@ -1,0 +1,17 @@
+// Text that others wrote, made harmless for HTML. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sandkeep {
+
+// For text and for attribute values in double quotes: & < > " ' become references, and what isn't
+// UTF-8 or is a control character becomes U+FFFD.
+std::string EscapeHtml(std::string_view text);
+
+// The same for what stands between words of ours, as a client's name does: isolated, so that
+// letters that run from right to left can't turn our own words around.
+std::string Isolated(std::string_view text);
+
+}  // namespace sandkeep

@@ -1,0 +1,72 @@
+#include "gateway/pages/page.h"
+
+#include "absl/strings/escaping.h"
+#include "common/digest.h"
+#include "common/strings.h"
+#include "gateway/pages/markup.h"
+
+namespace sandkeep {
+namespace {
+
+// Every pair of colours has a contrast of 4.5 and more. What can be pressed is 44 px high.
+constexpr std::string_view kStyle = R"css(
+:root { color-scheme: light dark; --page: #f4f5f7; --card: #fff; --text: #1b1f24; --soft: #57606a;
+  --line: #868e96; --act: #0b57d0; --on-act: #fff; --warn: #fff4ce; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) {
+  :root { --page: #101418; --card: #1b2026; --text: #e6e9ec; --soft: #a9b2bc; --line: #76808a;
+    --act: #a8c7fa; --on-act: #062e6f; --warn: #3a3000; --bad: #ffb4ab; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--text);
+  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+main { max-width: 30rem; margin: 0 auto; padding: 1.5rem 1rem; }
+.card { background: var(--card); border-radius: .75rem; padding: 1.5rem; }
+h1 { font-size: 1.35rem; line-height: 1.3; margin: 0 0 1rem; }
+h2 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
+p, dl, ul { margin: 0 0 1rem; }
+dt { color: var(--soft); font-size: .875rem; }
+dd { margin: 0 0 .5rem; font-weight: 600; }
+ul { padding-left: 1.25rem; }
+.note { background: var(--warn); border-left: .25rem solid var(--line); padding: .75rem; }
+.problem { color: var(--bad); font-weight: 600; }
+.soft { color: var(--soft); font-size: .875rem; }
+label { display: block; font-weight: 600; margin-bottom: .25rem; }
+input { width: 100%; min-height: 2.75rem; padding: .5rem .75rem; font: inherit;
+  color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: .5rem; }
+.actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.25rem; }
+button, .button { flex: 1 1 8rem; min-height: 2.75rem; padding: .5rem 1rem; font: inherit;
+  font-weight: 600; text-align: center; text-decoration: none; border-radius: .5rem;
+  border: 1px solid var(--line); background: transparent; color: var(--text); cursor: pointer; }
+.main-action { background: var(--act); border-color: var(--act); color: var(--on-act); }
+:focus-visible { outline: 3px solid var(--act); outline-offset: 2px; }
+)css";
+
+}  // namespace
+
+std::string RenderPage(std::string_view title, std::string_view body, std::string_view head) {
+  return StrCat(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+      head, "<title>", EscapeHtml(title), "</title>\n<style>", kStyle,
+      "</style>\n</head>\n<body>\n<main>\n<div class=\"card\">\n", body,
+      "</div>\n</main>\n</body>\n</html>\n");
+}
+
+const std::string& PagePolicy() {
+  static const std::string policy =
+      StrCat("default-src 'none'; style-src 'sha256-", absl::Base64Escape(ToAbsl(Sha256(kStyle))),
+             "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+  return policy;
+}
+
+std::string MessagePage(std::string_view title, std::string_view text, std::string_view href,
+                        std::string_view link_text) {
+  std::string body = StrCat("<h1>", EscapeHtml(title), "</h1>\n<p>", EscapeHtml(text), "</p>\n");
+  if (!href.empty()) {
+    StrAppend(&body, "<p class=\"actions\"><a class=\"button\" rel=\"noreferrer\" href=\"",
+              EscapeHtml(href), "\">", EscapeHtml(link_text), "</a></p>\n");
+  }
+  return RenderPage(title, body);
+}
+
+}  // namespace sandkeep

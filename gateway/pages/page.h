@@ -1,0 +1,20 @@
+// The frame of every page: head, style, title. No script, nothing loaded from anywhere: the policy
+// allows the one style by its hash and forms to ourselves. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sandkeep {
+
+// `title` is escaped here; `head` and `body` are markup of ours.
+std::string RenderPage(std::string_view title, std::string_view body, std::string_view head = "");
+
+// The Content-Security-Policy that every page of RenderPage needs.
+const std::string& PagePolicy();
+
+// A heading and a sentence; with a link after it if `href` isn't empty.
+std::string MessagePage(std::string_view title, std::string_view text, std::string_view href = "",
+                        std::string_view link_text = "");
+
+}  // namespace sandkeep
