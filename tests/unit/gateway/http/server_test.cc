@@ -199,7 +199,7 @@ TEST_F(ServerTest, AChunkedBodyHasTheSameLimit) {
   client.Send(StrCat("POST /mcp HTTP/1.1\r\nHost: ", Host(), "\r\nAuthorization: Bearer ", key_,
                      "\r\nTransfer-Encoding: chunked\r\n\r\n"));
   const std::string piece = StrCat("100000\r\n", std::string(1_MiB, 'x'), "\r\n");
-  for (int i = 0; i < 9; ++i) client.Send(piece);
+  for (std::size_t sent = 0; sent <= kMaxBodyBytes; sent += 1_MiB) client.Send(piece);
   EXPECT_EQ(RawClient::StatusOf(client.Answer()), 413);
 }
 
