@@ -34,9 +34,9 @@ Async<void> Sandbox::ForgetSelf() {
   auto remove_spools = [folder = SpoolFolder(context_.state_dir, key_)]() {
     std::error_code error;
     std::filesystem::remove_all(folder, error);
-    return absl::OkStatus();
+    return error ? absl::InternalError(error.message()) : absl::OkStatus();
   };
-  co_await RunOn(context_.disk, std::move(remove_spools));
+  LogFailure("sandbox.spools_left", co_await RunOn(context_.disk, std::move(remove_spools)));
   co_return deleted;
 }
 
@@ -117,7 +117,9 @@ void Sandbox::OnInitBroken(absl::Status why) {
 boost::asio::awaitable<void> Sandbox::Retire() {
   const StrandLock::Guard guard = co_await lock_.Acquire();
   // A call may have come first and rebuilt it.
-  if (state_ == SandboxState::kBroken) co_await RemoveContainer(LostContainer());
+  if (state_ != SandboxState::kBroken) co_return;
+  // Logged where it fails; the next start begins with it.
+  (co_await RemoveContainer(LostContainer())).IgnoreError();
 }
 
 void Sandbox::SetState(SandboxState state) {

@@ -108,7 +108,8 @@ Async<Arrival> Sandbox::Create() {
   const absl::Status created = co_await TryCreate();
   if (created.ok()) co_return Arrival::kRebuilt;
   LogFailure("sandbox.start_failed", created);
-  co_await UndoCreate();
+  // What it can't undo it logs; the answer is why the start failed.
+  (co_await UndoCreate()).IgnoreError();
   co_return created;
 }
 
