@@ -29,6 +29,7 @@ dd { margin: 0 0 .5rem; font-weight: 600; }
 ul { padding-left: 1.25rem; }
 .note { background: var(--warn); border-left: .25rem solid var(--line); padding: .75rem; }
 .problem { color: var(--bad); font-weight: 600; }
+input + .soft { margin-top: .375rem; }
 .soft { color: var(--soft); font-size: .875rem; }
 label { display: block; font-weight: 600; margin-bottom: .25rem; }
 input { width: 100%; min-height: 2.75rem; padding: .5rem .75rem; font: inherit;

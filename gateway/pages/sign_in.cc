@@ -7,24 +7,33 @@
 namespace sandkeep {
 namespace {
 
+constexpr std::string_view kStayScope = "offline_access";
+
 std::string NameOf(std::string_view client_name) {
   return client_name.empty() ? "An app without a name" : Isolated(client_name);
 }
 
-std::string WhatItMayDo(const std::string& scope) {
-  if (scope == "sandbox") {
-    return "Run commands in your sandboxes, and read, change and hand out the files in them";
-  }
-  if (scope == "offline_access") return "Stay signed in until its access key is removed";
-  return EscapeHtml(scope);
+std::string Permission(std::string_view sentence, std::string_view scope) {
+  std::string item = StrCat("<li>", sentence);
+  if (!scope.empty()) StrAppend(&item, " <span class=\"soft\">(", EscapeHtml(scope), ")</span>");
+  return item + "</li>\n";
 }
 
-std::string Scopes(const std::vector<std::string>& scopes) {
+std::string Permissions(const std::vector<std::string>& scopes) {
   std::string list = "<ul>\n";
+  std::string_view stay;
   for (const std::string& scope : scopes) {
-    StrAppend(&list, "<li>", WhatItMayDo(scope), " <span class=\"soft\">(", EscapeHtml(scope),
-              ")</span></li>\n");
+    if (scope == kStayScope) {
+      stay = kStayScope;
+    } else if (scope == "sandbox") {
+      list += Permission(
+          "Run commands in your sandboxes, and read, change and hand out the files in them", scope);
+    } else {
+      list += Permission("", scope);
+    }
   }
+  // Every client gets that, whether it asks for it or not.
+  list += Permission("Stay signed in until your access key is removed", stay);
   return list + "</ul>\n";
 }
 
@@ -42,12 +51,14 @@ std::string KeyField(const std::string& problem) {
               "</p>\n");
   }
   StrAppend(&field,
+            // For password managers, which file a secret under a name.
+            "<input name=\"username\" value=\"Sandkeep\" autocomplete=\"username\" hidden>\n"
             "<label for=\"key\">Access key</label>\n"
             "<input id=\"key\" name=\"key\" type=\"password\" required autocomplete=\""
             "current-password\" autocapitalize=\"off\" spellcheck=\"false\" maxlength=\"512\" "
             "aria-describedby=\"",
             problem.empty() ? "" : "problem ", "hint\"",
-            problem.empty() ? "" : " aria-invalid=\"true\"",
+            problem.empty() ? "" : " aria-invalid=\"true\" autofocus",
             ">\n<p class=\"soft\" id=\"hint\">It begins with <code>sk-</code>. Whoever runs this "
             "server has it for you.</p>\n");
   return field;
@@ -62,7 +73,7 @@ std::string SignInPage(const SignInView& view) {
             "</dd>\n<dt>Afterwards your browser goes to</dt>\n<dd>", Isolated(view.redirect_target),
             "</dd>\n</dl>\n");
   if (view.local_client) body += LocalWarning();
-  StrAppend(&body, "<h2>It may then</h2>\n", Scopes(view.scopes));
+  StrAppend(&body, "<h2>It may then</h2>\n", Permissions(view.scopes));
   StrAppend(&body,
             "<form method=\"post\" action=\"/authorize\">\n<input type=\"hidden\" name=\"request\" "
             "value=\"",
@@ -70,7 +81,7 @@ std::string SignInPage(const SignInView& view) {
             EscapeHtml(view.token), "\">\n", KeyField(view.problem));
   body +=
       "<div class=\"actions\">\n"
-      "<button class=\"main-action\" name=\"decision\" value=\"allow\">Sign in and allow</button>\n"
+      "<button class=\"main-action\" name=\"decision\" value=\"allow\">Allow</button>\n"
       "<button name=\"decision\" value=\"deny\" formnovalidate>Deny</button>\n</div>\n</form>\n";
   return RenderPage("Sign in to Sandkeep", body);
 }
