@@ -294,6 +294,8 @@ Sandkeep is running.
     URL         $URL
     access key  $KEY
 
+A client that can sign in needs the URL alone: it opens a page that asks for the access key.
+
 For a client that reads JSON:
 
     {"mcpServers": {"sandkeep": {"type": "http", "url": "$URL",

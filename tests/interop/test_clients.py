@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 
 import pytest
+from sign_in import Page, SignInClient
 
 HERE = pathlib.Path(__file__).parent
 
@@ -18,3 +19,29 @@ def test_an_official_client_lists_and_calls(stack, label, flavour):
     assert {"run_command", "present_file", "sandbox_info"} <= set(seen["tools"])
     assert "hello from Linux" in seen["text"] and "[exit 3]" in seen["text"]
     assert seen["isError"] is False
+
+
+@pytest.mark.parametrize("flavour", ["sdk", "client-auto", "client-modern", "client-legacy"])
+def test_an_official_client_signs_in_and_refreshes(stack, label, flavour):
+    client = subprocess.Popen(["node", "sign_in.mjs", flavour, stack.url, label], cwd=HERE, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        address = client.stdout.readline().strip()
+        assert address.startswith("http"), client.communicate(timeout=60)
+        out, err = client.communicate(person_signs_in(address, stack.key) + "\n", timeout=120)
+    finally:
+        client.kill()
+        client.wait()
+    assert client.returncode == 0, err
+    seen = json.loads(out)
+    assert "signed in" in seen["first"] and "refreshed" in seen["second"]
+    assert seen["refreshes"] == 1
+    assert "sandbox" in seen["scope"]
+
+
+def person_signs_in(address, key):
+    """Where the browser of a person with this key ends up."""
+    browser = SignInClient(address)
+    page = browser.ask("GET", address[len(browser.origin):])
+    browser.cookie = page.headers["Set-Cookie"].partition(";")[0]
+    return Page(browser.press(page, key).text).goes_to
