@@ -102,7 +102,10 @@ absl::StatusOr<StartedJob> Sandbox::Started(JobSnapshot job, Arrival arrival,
   for (const std::string& head : std::exchange(cut_off_, {})) {
     notes.push_back(StrCat("this command was cut off when its container ended: ", head));
   }
-  return StartedJob{.sandbox = View().snapshot,
+  SandboxSnapshot now = View().snapshot;
+  // The view may be of the moment before this job was added.
+  now.running_jobs = jobs_->running();
+  return StartedJob{.sandbox = std::move(now),
                     .arrival = arrival,
                     .last_used_before = last_used_before,
                     .job = std::move(job),

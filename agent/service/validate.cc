@@ -215,7 +215,7 @@ absl::StatusOr<ListJobsCall> ParseListJobs(const v1::ListJobsRequest& request) {
 }
 
 absl::StatusOr<ReadOutputCall> ParseReadOutput(const v1::ReadOutputRequest& request) {
-  ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
+  ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
   ASSIGN_OR_RETURN(JobId id, ParseJobId(request.job_id()));
   ASSIGN_OR_RETURN(const OutputStream stream, ParseStream(request.stream()));
   RETURN_IF_ERROR(CheckOffset("offset", request.offset()));

@@ -85,6 +85,19 @@ void SetFile(const LinkClaim& claim, agent::v1::SandboxRef* sandbox, std::string
   *path = claim.path.bytes();
 }
 
+// Never shown in a browser: a sandbox's program wrote it.
+http::Response OutputHead(const JobId& job, std::string_view beginning) {
+  const bool text = beginning.find('\0') == std::string_view::npos;
+  http::Response response;
+  response.headers.push_back(
+      {"Content-Type", text ? "text/plain; charset=utf-8" : "application/octet-stream"});
+  response.headers.push_back(
+      {"Content-Disposition",
+       StrCat("attachment; filename=\"output-", job.hex(), text ? ".txt\"" : ".bin\"")});
+  response.headers.push_back({"Cache-Control", "private, no-store"});
+  return response;
+}
+
 asio::awaitable<bool> WriteInPieces(http::Exchange& exchange, std::string_view data) {
   while (!data.empty()) {
     const bool written = co_await exchange.Write(data.substr(0, kHttpPieceBytes));
@@ -96,14 +109,19 @@ asio::awaitable<bool> WriteInPieces(http::Exchange& exchange, std::string_view d
 
 }  // namespace
 
-Async<LinkClaim> DownloadHandler::Judge(LinkClaim claim) {
+Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
   agent::v1::GetSandboxRequest request;
   request.mutable_sandbox()->set_key(claim.key.text());
   CO_ASSIGN_OR_RETURN(const agent::v1::Sandbox sandbox, co_await agent_.GetSandbox(request));
-  if (!keys_.HasPrincipal(sandbox.principal())) co_return WrongLink();
-  switch (signer_.Judge(claim, sandbox.generation())) {
+  std::optional<JobId> job;
+  LinkVerdict verdict = signer_.Judge(claim, sandbox.generation());
+  if (verdict == LinkVerdict::kWrong && claim.job().has_value()) {
+    job = claim.job();
+    verdict = signer_.JudgeForJob(claim, sandbox.generation());
+  }
+  switch (verdict) {
     case LinkVerdict::kGood:
-      co_return claim;
+      co_return Target{.claim = std::move(claim), .job = std::move(job)};
     case LinkVerdict::kExpired:
       co_return absl::OutOfRangeError("expired");
     case LinkVerdict::kWrong:
@@ -112,10 +130,10 @@ Async<LinkClaim> DownloadHandler::Judge(LinkClaim claim) {
   co_return WrongLink();
 }
 
-Async<LinkClaim> DownloadHandler::Verify(std::string path) {
+Async<DownloadHandler::Target> DownloadHandler::Verify(std::string path) {
   std::string_view rest = std::string_view(path).substr(kPrefix.size());
   std::optional<LinkClaim> claim = LinkClaim::Parse(rest);
-  absl::StatusOr<LinkClaim> judged = WrongLink();
+  absl::StatusOr<Target> judged = WrongLink();
   if (claim.has_value()) judged = co_await Judge(*claim);
   const bool worth_another = absl::IsNotFound(judged.status()) && !rest.empty() &&
                              kTrailing.find(rest.back()) != std::string_view::npos;
@@ -135,13 +153,47 @@ asio::awaitable<void> DownloadHandler::Handle(http::Exchange& exchange) {
     co_await exchange.Send(std::move(busy));
     co_return;
   }
-  absl::StatusOr<LinkClaim> claim = co_await Verify(exchange.request().path);
-  if (!claim.ok()) {
-    http::Response page = PageOf(claim.status());
+  absl::StatusOr<Target> target = co_await Verify(exchange.request().path);
+  if (!target.ok()) {
+    http::Response page = PageOf(target.status());
     co_await exchange.Send(std::move(page));
     co_return;
   }
-  co_await Answer(exchange, *std::move(claim));
+  if (target->job.has_value()) {
+    co_await SendOutput(exchange, target->claim.key, *target->job);
+    co_return;
+  }
+  co_await Answer(exchange, std::move(target->claim));
+}
+
+// What the job has printed by now, as it is. Not a file: it has no length that could be told
+// before, since it may go on and parts of it may be dropped, and so no ranges.
+asio::awaitable<void> DownloadHandler::SendOutput(http::Exchange& exchange, SandboxKey key,
+                                                  JobId job) {
+  agent::v1::ReadOutputRequest read;
+  read.mutable_sandbox()->set_key(key.text());
+  read.set_job_id(job.bytes());
+  read.set_limit(kMaxReadOutputBytes);
+  absl::StatusOr<agent::v1::ReadOutputResponse> part = co_await agent_.ReadOutput(read);
+  if (!part.ok()) {
+    http::Response page = PageOf(part.status());
+    co_await exchange.Send(std::move(page));
+    co_return;
+  }
+  const std::int64_t end = part->job().output_bytes();
+  http::Response head = OutputHead(job, part->data());
+  bool going = co_await exchange.Begin(std::move(head), std::nullopt);
+  if (exchange.request().method == "HEAD") co_return;
+  while (going && part.ok()) {
+    const std::int64_t next = part->offset() + static_cast<std::int64_t>(part->data().size());
+    going = co_await WriteInPieces(exchange, part->data());
+    if (!going || part->data().empty() || next >= end) break;
+    read.set_offset(next);
+    part = co_await agent_.ReadOutput(read);
+  }
+  // Cut off, so that nobody takes a part for the whole.
+  if (!part.ok()) Log(Severity::kWarning, "download.output_cut", {{"job", job.hex()}});
+  if (going && part.ok()) co_await exchange.End();
 }
 
 asio::awaitable<void> DownloadHandler::Answer(http::Exchange& exchange, LinkClaim claim) {

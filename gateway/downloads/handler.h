@@ -1,4 +1,4 @@
-// GET and HEAD /dl/…: a file of a sandbox, for whoever has its link.
+// GET and HEAD /dl/…: a file of a sandbox, or what a job printed, for whoever has its link.
 //
 // The agent is asked for the volume's generation and principal, then the signature is judged, and
 // only then is the agent asked for the file. Every wrong link gets the same 404, whatever is wrong
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "agent/client/agent_client.h"
@@ -29,13 +30,20 @@ class DownloadHandler : public http::Handler {
   boost::asio::awaitable<void> Handle(http::Exchange& exchange) override;
 
  private:
-  // The file that the link is good for; an error says which page to show instead.
-  Async<LinkClaim> Verify(std::string path);
-  Async<LinkClaim> Judge(LinkClaim claim);
+  // What a link is good for: a file or, if `job` is set, that job's output.
+  struct Target {
+    LinkClaim claim;
+    std::optional<JobId> job;
+  };
+
+  // An error says which page to show instead.
+  Async<Target> Verify(std::string path);
+  Async<Target> Judge(LinkClaim claim);
 
   boost::asio::awaitable<void> Answer(http::Exchange& exchange, LinkClaim claim);
   boost::asio::awaitable<void> SendFile(http::Exchange& exchange, const agent::v1::FileInfo& info,
                                         const LinkClaim& claim, ByteRange range);
+  boost::asio::awaitable<void> SendOutput(http::Exchange& exchange, SandboxKey key, JobId job);
 
   AgentClient& agent_;
   const LinkSigner& signer_;

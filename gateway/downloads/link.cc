@@ -13,7 +13,10 @@ namespace sandkeep {
 namespace {
 
 // Bumped if the meaning of what is signed ever changes; other uses of the same secret have another.
-constexpr std::string_view kTypeTag = "sandkeep-download-1";
+constexpr std::string_view kFileTag = "sandkeep-download-1";
+constexpr std::string_view kOutputTag = "sandkeep-output-1";
+// Before a job's id, where a file has its path.
+constexpr std::string_view kJobs = ".jobs/";
 // Until the year 33658.
 constexpr std::size_t kMaxExpiryDigits = 12;
 
@@ -22,10 +25,10 @@ void AppendField(std::string* input, std::string_view field) {
   StrAppend(input, field.size(), ":", field);
 }
 
-std::string Sign(const Secret& secret, std::string_view generation, std::string_view key,
-                 std::string_view path, std::int64_t expiry) {
+std::string Sign(const Secret& secret, std::string_view tag, std::string_view generation,
+                 std::string_view key, std::string_view path, std::int64_t expiry) {
   std::string input;
-  AppendField(&input, kTypeTag);
+  AppendField(&input, tag);
   AppendField(&input, generation);
   AppendField(&input, key);
   AppendField(&input, path);
@@ -84,10 +87,20 @@ std::optional<LinkClaim> LinkClaim::Parse(std::string_view rest) {
                    .path = *std::move(path)};
 }
 
-LinkVerdict LinkSigner::Judge(const LinkClaim& claim, std::string_view generation) const {
+std::optional<JobId> LinkClaim::job() const {
+  std::string_view name = path.bytes();
+  if (name.substr(0, kJobs.size()) != kJobs) return std::nullopt;
+  name.remove_prefix(kJobs.size());
+  absl::StatusOr<JobId> id = JobId::FromHex(name);
+  if (!id.ok()) return std::nullopt;
+  return *std::move(id);
+}
+
+LinkVerdict LinkSigner::JudgeAs(std::string_view tag, const LinkClaim& claim,
+                                std::string_view generation) const {
   bool right = false;
   for (const Secret& secret : keys_) {
-    right |= EqualInConstantTime(Sign(secret, generation, claim.key.text(), claim.path.bytes(),
+    right |= EqualInConstantTime(Sign(secret, tag, generation, claim.key.text(), claim.path.bytes(),
                                       absl::ToUnixSeconds(claim.expiry)),
                                  claim.signature);
   }
@@ -95,12 +108,31 @@ LinkVerdict LinkSigner::Judge(const LinkClaim& claim, std::string_view generatio
   return clock_.Now() < claim.expiry ? LinkVerdict::kGood : LinkVerdict::kExpired;
 }
 
-std::string LinkSigner::Make(std::string_view public_base, std::string_view key,
-                             std::string_view generation, std::string_view path) {
+LinkVerdict LinkSigner::Judge(const LinkClaim& claim, std::string_view generation) const {
+  return JudgeAs(kFileTag, claim, generation);
+}
+
+LinkVerdict LinkSigner::JudgeForJob(const LinkClaim& claim, std::string_view generation) const {
+  return JudgeAs(kOutputTag, claim, generation);
+}
+
+std::string LinkSigner::MakeAs(std::string_view tag, std::string_view public_base,
+                               std::string_view key, std::string_view generation,
+                               std::string_view path) const {
   const std::int64_t expiry = absl::ToUnixSeconds(clock_.Now() + absl::FromChrono(lifetime_));
   return StrCat(public_base, "/dl/", expiry, "/",
-                Base64Url(Sign(keys_.front(), generation, key, path, expiry)), "/", key, "/",
+                Base64Url(Sign(keys_.front(), tag, generation, key, path, expiry)), "/", key, "/",
                 PercentEncode(path, /*keep_slash=*/true));
+}
+
+std::string LinkSigner::Make(std::string_view public_base, std::string_view key,
+                             std::string_view generation, std::string_view path) {
+  return MakeAs(kFileTag, public_base, key, generation, path);
+}
+
+std::string LinkSigner::MakeForJob(std::string_view public_base, std::string_view key,
+                                   std::string_view generation, const JobId& job) {
+  return MakeAs(kOutputTag, public_base, key, generation, StrCat(kJobs, job.hex()));
 }
 
 }  // namespace sandkeep

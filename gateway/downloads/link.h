@@ -29,6 +29,9 @@ struct LinkClaim {
 
   // `rest` is what follows `/dl/`, still encoded. nullopt: not a link of ours, whoever signed it.
   static std::optional<LinkClaim> Parse(std::string_view rest);
+
+  // The job of whose output the path is the name; nullopt: it is a file's.
+  std::optional<JobId> job() const;
 };
 
 enum class LinkVerdict { kWrong, kExpired, kGood };
@@ -40,13 +43,22 @@ class LinkSigner : public mcp::LinkMaker {
       : keys_(std::move(keys)), lifetime_(lifetime), clock_(clock) {}
 
   // An expired link is told from a wrong one only if its signature is right.
+  // A job's output is another thing than a file of that path.
   LinkVerdict Judge(const LinkClaim& claim, std::string_view generation) const;
+  LinkVerdict JudgeForJob(const LinkClaim& claim, std::string_view generation) const;
 
   std::string Make(std::string_view public_base, std::string_view key, std::string_view generation,
                    std::string_view path) override;
+  std::string MakeForJob(std::string_view public_base, std::string_view key,
+                         std::string_view generation, const JobId& job) override;
   std::chrono::seconds lifetime() const override { return lifetime_; }
 
  private:
+  LinkVerdict JudgeAs(std::string_view tag, const LinkClaim& claim,
+                      std::string_view generation) const;
+  std::string MakeAs(std::string_view tag, std::string_view public_base, std::string_view key,
+                     std::string_view generation, std::string_view path) const;
+
   const std::vector<Secret> keys_;
   const std::chrono::seconds lifetime_;
   const Clock& clock_;

@@ -17,9 +17,14 @@
 #include "gateway/mcp/running_calls.h"
 #include "gateway/mcp/tool_error.h"
 #include "gateway/mcp/tools/job_run.h"
+#include "gateway/mcp/tools/job_services.h"
 #include "gateway/mcp/tools/present_file.h"
+#include "gateway/mcp/tools/read_output.h"
 #include "gateway/mcp/tools/run_command.h"
 #include "gateway/mcp/tools/sandbox_info.h"
+#include "gateway/mcp/tools/send_input.h"
+#include "gateway/mcp/tools/stop_command.h"
+#include "gateway/mcp/tools/wait_command.h"
 #include "gateway/mcp/versions.h"
 
 namespace sandkeep::mcp {
@@ -57,6 +62,18 @@ bool HasCursor(const Message& message) {
   return !cursor->is_string() || !cursor->get_string().empty();
 }
 
+// As JSON text; empty: the client wants no progress.
+std::string ProgressToken(const Message& message) {
+  const json::value* meta = message.params.if_contains("_meta");
+  if (meta == nullptr || !meta->is_object()) return {};
+  const json::value* token = meta->get_object().if_contains("progressToken");
+  if (token == nullptr || !(token->is_string() || token->is_int64() || token->is_uint64())) {
+    return {};
+  }
+  std::string text = json::serialize(*token);
+  return text.size() <= kMaxRequestIdBytes ? text : std::string();
+}
+
 std::string_view NegotiatedVersion(const Message& message) {
   const json::value* asked = message.params.if_contains("protocolVersion");
   if (asked == nullptr || !asked->is_string()) return kLegacyVersions.front();
@@ -70,17 +87,24 @@ class RealEndpoint : public Endpoint {
  public:
   RealEndpoint(AgentClient& agent, LinkMaker& links, Clock& clock, Random& random,
                EndpointSettings settings)
-      : agent_(agent), settings_(std::move(settings)), host_(agent, clock) {
+      : agent_(agent),
+        settings_(std::move(settings)),
+        host_(agent, clock),
+        jobs_{agent, links, clock, random, host_, positions_, settings_} {
     if (!settings_.mime_type_of) {
       settings_.mime_type_of = [](std::string_view) { return "application/octet-stream"; };
     }
     // In the order in which they are listed.
-    tools_.push_back(std::make_unique<RunCommand>(agent, clock, random, settings_));
+    tools_.push_back(std::make_unique<RunCommand>(jobs_));
+    tools_.push_back(std::make_unique<WaitCommand>(jobs_));
+    tools_.push_back(std::make_unique<ReadOutput>(jobs_));
+    tools_.push_back(std::make_unique<SendInput>(jobs_));
+    tools_.push_back(std::make_unique<StopCommand>(jobs_));
     tools_.push_back(std::make_unique<PresentFile>(agent, links, settings_));
     tools_.push_back(std::make_unique<SandboxInfo>(agent, clock, host_, settings_));
   }
 
-  awaitable<Reply> Handle(Request request, EventSink& /*events*/) override {
+  awaitable<Reply> Handle(Request request, EventSink& events) override {
     // From here on a cancelled wait is a value and no exception.
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     auto parsed = ParseBody(request.body);
@@ -90,8 +114,8 @@ class RealEndpoint : public Endpoint {
                       .body = ErrorBody(malformed->id, malformed->error)};
     }
     Incoming& incoming = std::get<Incoming>(parsed);
-    if (incoming.batch) co_return co_await HandleBatch(request, incoming.messages);
-    Answer answer = co_await HandleOne(request, incoming.messages.front());
+    if (incoming.batch) co_return co_await HandleBatch(request, events, incoming.messages);
+    Answer answer = co_await HandleOne(request, events, incoming.messages.front());
     co_return ReplyOf(std::move(answer));
   }
 
@@ -102,14 +126,15 @@ class RealEndpoint : public Endpoint {
                  .body = std::move(answer.body)};
   }
 
-  awaitable<Reply> HandleBatch(const Request& request, std::vector<Message>& messages) {
+  awaitable<Reply> HandleBatch(const Request& request, EventSink& events,
+                               std::vector<Message>& messages) {
     const Classified classified = ClassifyBatch(request, messages);
     if (const auto* error = std::get_if<RpcError>(&classified)) {
       co_return Reply{.disposition = Disposition::kBadRequest, .body = ErrorBody({}, *error)};
     }
     std::vector<std::string> bodies;
     for (Message& message : messages) {
-      Answer answer = co_await Dispatch(request, message, std::get<Route>(classified));
+      Answer answer = co_await Dispatch(request, events, message, std::get<Route>(classified));
       if (!answer.body.empty()) bodies.push_back(std::move(answer.body));
     }
     Answer all;
@@ -117,23 +142,25 @@ class RealEndpoint : public Endpoint {
     co_return ReplyOf(std::move(all));
   }
 
-  awaitable<Answer> HandleOne(const Request& request, Message& message) {
+  awaitable<Answer> HandleOne(const Request& request, EventSink& events, Message& message) {
     const Classified classified = Classify(request, message);
     if (const auto* error = std::get_if<RpcError>(&classified)) {
       co_return Answer{.disposition = Disposition::kBadRequest,
                        .body = ErrorBody(message.id, *error)};
     }
-    co_return co_await Dispatch(request, message, std::get<Route>(classified));
+    co_return co_await Dispatch(request, events, message, std::get<Route>(classified));
   }
 
-  awaitable<Answer> Dispatch(const Request& request, Message& message, const Route& route) {
+  awaitable<Answer> Dispatch(const Request& request, EventSink& events, Message& message,
+                             const Route& route) {
     if (message.kind == Message::Kind::kResponse) co_return Answer{};
     if (message.kind == Message::Kind::kNotification) {
       if (message.method == "notifications/cancelled") co_await Cancel(request, message);
       co_return Answer{};
     }
     const bool modern = route.era == Era::kModern;
-    if (message.method == "tools/call") co_return co_await CallTool(request, message, route);
+    if (message.method == "tools/call")
+      co_return co_await CallTool(request, events, message, route);
     if (message.method == "tools/list") co_return co_await ListTools(message, route.era);
     if (modern && message.method == "server/discover") {
       const std::shared_ptr<const Catalog> catalog = co_await CurrentCatalog();
@@ -173,7 +200,8 @@ class RealEndpoint : public Endpoint {
     return nullptr;
   }
 
-  awaitable<Answer> CallTool(const Request& request, Message& message, const Route& route) {
+  awaitable<Answer> CallTool(const Request& request, EventSink& events, Message& message,
+                             const Route& route) {
     const json::value* name = message.params.if_contains("name");
     if (name == nullptr || !name->is_string()) {
       co_return Error(Disposition::kOk, message, kInvalidParams, "params.name must be a string.");
@@ -192,8 +220,9 @@ class RealEndpoint : public Endpoint {
                       "params.arguments must be an object.");
     }
     Arguments arguments(std::move(values));
+    Progress progress(events, ProgressToken(message));
     const ToolResult result =
-        co_await Run(*tool, request, message.id, route.era, std::move(arguments));
+        co_await Run(*tool, request, message.id, route.era, progress, std::move(arguments));
     // Blocks of links are unknown before 2025-06-18.
     const bool with_links = route.version != kUnnamedVersion;
     std::string members = StrCat("{", ContentMembers(result, with_links));
@@ -203,11 +232,12 @@ class RealEndpoint : public Endpoint {
   }
 
   awaitable<ToolResult> Run(Tool& tool, const Request& request, std::string id, Era era,
-                            Arguments arguments) {
+                            Progress& progress, Arguments arguments) {
     CallContext context{.request = request,
                         .era = era,
                         .request_id = std::move(id),
                         .running_calls = running_calls_,
+                        .progress = progress,
                         .sandbox = {}};
     absl::StatusOr<ToolResult> result = absl::InternalError("no result");
     try {
@@ -238,6 +268,8 @@ class RealEndpoint : public Endpoint {
   EndpointSettings settings_;
   Host host_;
   RunningCalls running_calls_;
+  JobPositions positions_;
+  const JobServices jobs_;
   Tools tools_;
 
   std::mutex catalog_mutex_;

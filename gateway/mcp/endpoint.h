@@ -86,6 +86,9 @@ class LinkMaker {
   // The whole URL for a file, and how long it lives.
   virtual std::string Make(std::string_view public_base, std::string_view key,
                            std::string_view generation, std::string_view path) = 0;
+  // The same for all that a job printed, as it is.
+  virtual std::string MakeForJob(std::string_view public_base, std::string_view key,
+                                 std::string_view generation, const JobId& job) = 0;
   virtual std::chrono::seconds lifetime() const = 0;
 };
 

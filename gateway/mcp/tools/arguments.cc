@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <charconv>
 #include <cmath>
@@ -73,6 +74,36 @@ absl::StatusOr<std::optional<std::int64_t>> Arguments::Integer(std::string_view 
   if (const boost::json::string* text = value->if_string()) number = NumberInText(*text);
   if (!number) return absl::InvalidArgumentError(StrCat("Give ", name, " as a whole number."));
   return number;
+}
+
+absl::StatusOr<bool> Arguments::Flag(std::string_view name) const {
+  const boost::json::value* value = Find(name);
+  if (value == nullptr) return false;
+  if (const bool* flag = value->if_bool()) return *flag;
+  if (const boost::json::string* text = value->if_string()) {
+    if (*text == "true") return true;
+    if (*text == "false" || text->empty()) return false;
+  }
+  return absl::InvalidArgumentError(StrCat("Give ", name, " as true or false."));
+}
+
+absl::StatusOr<std::map<std::string, std::string>> Arguments::Texts(std::string_view name) const {
+  std::map<std::string, std::string> texts;
+  const boost::json::value* value = Find(name);
+  if (value == nullptr) return texts;
+  const boost::json::object* object = value->if_object();
+  if (object == nullptr) {
+    return absl::InvalidArgumentError(StrCat("Give ", name, " as an object of names and texts."));
+  }
+  for (const auto& member : *object) {
+    const boost::json::value& text = member.value();
+    if (text.is_object() || text.is_array() || text.is_null()) {
+      return absl::InvalidArgumentError(StrCat("Give each value of ", name, " as a text."));
+    }
+    texts[std::string(member.key())] = text.is_string() ? std::string(text.get_string())
+                                                        : std::string(boost::json::serialize(text));
+  }
+  return texts;
 }
 
 }  // namespace sandkeep::mcp

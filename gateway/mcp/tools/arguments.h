@@ -1,11 +1,12 @@
 // The arguments of a tool call, read strictly where it matters and leniently where models err: a
-// null counts as absent, a number may come as text. Every error says what to give instead. Plain
-// value; any thread.
+// null counts as absent, a number or a truth value may come as text. Every error says what to give
+// instead. Plain value; any thread.
 #pragma once
 
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ class Arguments {
   // nullopt: absent.
   absl::StatusOr<std::optional<std::string>> Text(std::string_view name) const;
   absl::StatusOr<std::optional<std::int64_t>> Integer(std::string_view name) const;
+  // false: absent.
+  absl::StatusOr<bool> Flag(std::string_view name) const;
+  // An object of texts; numbers and truth values in it count as theirs. Empty: absent.
+  absl::StatusOr<std::map<std::string, std::string>> Texts(std::string_view name) const;
 
  private:
   // nullptr: absent or null.

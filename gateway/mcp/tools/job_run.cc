@@ -10,12 +10,15 @@
 #include "common/log.h"
 #include "common/pause.h"
 #include "common/status_macros.h"
+#include "common/strings.h"
+#include "gateway/mcp/tools/words.h"
 
 namespace sandkeep::mcp {
 namespace {
 
 namespace asio = boost::asio;
 namespace v1 = agent::v1;
+using Steady = std::chrono::steady_clock;
 
 asio::awaitable<bool> ClientIsGone() {
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
@@ -45,43 +48,73 @@ absl::Status Gone() { return absl::CancelledError("The client closed its stream.
 
 }  // namespace
 
-Async<void> JobRun::Follow(v1::StartJobRequest request) {
+JobRun::JobRun(AgentClient& agent, std::shared_ptr<const RunningJob> job, Progress& progress,
+               Options options)
+    : agent_(agent),
+      job_(std::move(job)),
+      progress_(progress),
+      options_(options),
+      view_(options.max_output_bytes, options.from),
+      called_(Steady::now()),
+      // While it is waited for the start itself.
+      deadline_(called_ + std::max<std::chrono::milliseconds>(options.wait, kDefaultWait)) {}
+
+Async<void> JobRun::Start(v1::StartJobRequest request) {
+  starts_ = true;
   bool gone = co_await ClientIsGone();
   if (gone) co_return Gone();
   // A job must have started before it can be ended.
   co_await NoteClosedStream();
-  absl::Status status = co_await Start(request);
+  absl::Status status = co_await AwaitStart(request);
   gone = co_await ClientIsGone();
-  if (status.ok() && !gone) {
+  if (status.ok() && !gone && !time_up_) {
     co_await HeedClosedStream();
+    // What it takes to make a sandbox isn't the command's, but no client waits for ever.
+    deadline_ = std::min(Steady::now() + options_.wait, called_ + options_.wait + kStartAllowance);
     status = co_await FollowToEnd();
-    gone = co_await ClientIsGone();
   }
+  co_return co_await Leave(std::move(status));
+}
+
+Async<void> JobRun::Watch() {
+  deadline_ = called_ + options_.wait;
+  co_await HeedClosedStream();
+  OpenWatch();
+  absl::Status status = co_await FollowToEnd();
+  co_return co_await Leave(std::move(status));
+}
+
+asio::awaitable<absl::Status> JobRun::Leave(absl::Status status) {
+  const bool gone = co_await ClientIsGone();
   if (!gone) {
     LetGoLater(co_await asio::this_coro::executor, std::move(stream_));
     co_return status;
   }
   stream_.reset();
   co_await NoteClosedStream();
-  if (end_on_disconnect_ && started_ && !ended_) {
+  if (options_.end_on_disconnect && view_.started && !view_.outcome) {
     const absl::Status stopped = co_await StopJob(agent_, *job_, kDisconnectGrace.count());
     if (!stopped.ok()) Log(Severity::kWarning, "job.stop_failed", {{"why", stopped}});
   }
   co_return Gone();
 }
 
-Async<void> JobRun::Start(const v1::StartJobRequest& request) {
+Async<void> JobRun::AwaitStart(const v1::StartJobRequest& request) {
   for (int attempt = 1;; ++attempt) {
-    const auto asked = std::chrono::steady_clock::now();
+    const auto asked = Steady::now();
     stream_ = agent_.StartJob(request);
-    auto event = co_await stream_->Next();
+    auto event = co_await NextEvent();
     if (event.ok() && event->has_value() && (*event)->has_started()) {
       Take(**event);
       co_return absl::OkStatus();
     }
     if (event.ok()) co_return absl::InternalError("The agent's answer doesn't begin with a start.");
+    if (absl::IsDeadlineExceeded(event.status()) && Steady::now() >= deadline_) {
+      time_up_ = true;
+      co_return absl::OkStatus();
+    }
     // The id makes the same job of a second try. Who took long to refuse isn't restarting.
-    const bool quick = std::chrono::steady_clock::now() - asked < kReattachPause;
+    const bool quick = Steady::now() - asked < kReattachPause;
     if (!absl::IsUnavailable(event.status()) || !quick || attempt == kStartAttempts) {
       co_return event.status();
     }
@@ -92,7 +125,7 @@ Async<void> JobRun::Start(const v1::StartJobRequest& request) {
 Async<void> JobRun::FollowToEnd() {
   // Cancelled while it was about to start: whoever cancelled it found no job to end.
   if (job_->cancelled) (void)co_await StopJob(agent_, *job_, kCancelGrace.count());
-  while (!ended_) {
+  while (!over()) {
     absl::Status status;
     if (polls_) {
       status = co_await PollOutput();
@@ -101,59 +134,98 @@ Async<void> JobRun::FollowToEnd() {
     }
     if (status.ok()) continue;
     if (!absl::IsUnavailable(status) || !MayRetry()) co_return status;
-    co_await Pause(kReattachPause);
+    co_await PauseWithin(kReattachPause);
     const bool gone = co_await ClientIsGone();
     if (gone) co_return Gone();
-    if (!polls_) Watch();
+    time_up_ = Steady::now() >= deadline_;
+    // Of a job that the agent never spoke of we know nothing.
+    if (time_up_ && !heard_) co_return status;
+    if (!polls_ && !time_up_) OpenWatch();
   }
   co_return absl::OkStatus();
 }
 
 bool JobRun::MayRetry() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = Steady::now();
   if (!silent_since_) silent_since_ = now;
   return now - *silent_since_ < kReattachFor;
 }
 
-void JobRun::Watch() {
+void JobRun::OpenWatch() {
   v1::WatchJobRequest request;
   *request.mutable_sandbox() = job_->sandbox;
   request.set_job_id(job_->job_id);
   request.set_from_offset(view_.output.end());
-  request.set_follow(true);
+  // Who doesn't wait gets what there is.
+  request.set_follow(options_.wait.count() > 0);
   stream_ = agent_.WatchJob(std::move(request));
 }
 
+Async<JobRun::Event> JobRun::NextEvent() {
+  // Without waiting, the stream itself says when there is no more.
+  const TimePoint end = starts_ || options_.wait.count() > 0 ? deadline_ : TimePoint::max();
+  for (;;) {
+    auto event = co_await stream_->NextBefore(std::min(end, progress_.due()));
+    if (!absl::IsDeadlineExceeded(event.status())) co_return event;
+    if (Steady::now() >= end) co_return event;
+    Report(view_.output.LastLine());
+  }
+}
+
+void JobRun::Report(const std::string& line) {
+  if (progress_.wanted()) progress_.Report(line, Steady::now());
+}
+
 void JobRun::Take(const v1::JobEvent& event) {
+  heard_ = true;
   silent_since_.reset();
   switch (event.event_case()) {
     case v1::JobEvent::kStarted:
-      if (!started_) view_.started = event.started();
-      started_ = true;
+      if (!view_.started) view_.started = event.started();
       break;
     case v1::JobEvent::kOutput:
       view_.output.Append(event.output().offset(), event.output().data());
+      view_.waits_for_input = false;
+      progress_.SetChanged();
       break;
     case v1::JobEvent::kGap:
       view_.output.SkipTo(event.gap().to());
       break;
     case v1::JobEvent::kOutcome:
-      view_.outcome = event.outcome();
-      ended_ = true;
+      End(event.outcome());
       break;
     case v1::JobEvent::kWaitingForInput:
+      view_.waits_for_input = true;
+      break;
     case v1::JobEvent::EVENT_NOT_SET:
       break;
   }
 }
 
+void JobRun::End(const v1::Outcome& outcome) {
+  view_.outcome = outcome;
+  view_.output.Finish();
+}
+
 Async<void> JobRun::ReadStream() {
-  while (!ended_) {
-    auto event = co_await stream_->Next();
+  while (!over()) {
+    auto event = co_await NextEvent();
+    if (absl::IsDeadlineExceeded(event.status()) && Steady::now() >= deadline_) {
+      time_up_ = true;
+      co_return absl::OkStatus();
+    }
     if (!event.ok()) co_return event.status();
-    if (!event->has_value()) co_return absl::UnavailableError("The agent's stream ended early.");
+    if (!event->has_value()) {
+      if (options_.wait.count() > 0 || starts_) {
+        co_return absl::UnavailableError("The agent's stream ended early.");
+      }
+      time_up_ = true;
+      co_return absl::OkStatus();
+    }
     Take(**event);
-    if (!ended_ && can_poll_ && view_.output.end() > kStreamedOutputBytes) {
+    if (progress_.wanted()) Report(view_.output.LastLine());
+    if (over() || !can_poll_) continue;
+    if (view_.output.end() - options_.from > kStreamedOutputBytes) {
       polls_ = true;
       stream_.reset();
       co_return absl::OkStatus();
@@ -171,10 +243,15 @@ v1::ReadOutputRequest JobRun::OutputRequest(std::int64_t offset, std::int64_t li
   return request;
 }
 
+asio::awaitable<void> JobRun::PauseWithin(std::chrono::milliseconds span) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Steady::now());
+  co_await Pause(std::clamp(left, std::chrono::milliseconds(0), span));
+}
+
 Async<void> JobRun::PollOutput() {
   for (std::chrono::milliseconds delay = kMinOutputPoll;;
        delay = std::min(delay * 2, kMaxOutputPoll)) {
-    co_await Pause(delay);
+    co_await PauseWithin(delay);
     const bool gone = co_await ClientIsGone();
     if (gone) co_return Gone();
     // One byte that is known to be there: what counts is the job's state beside it.
@@ -182,15 +259,22 @@ Async<void> JobRun::PollOutput() {
     auto answer = co_await agent_.ReadOutput(std::move(request));
     if (absl::IsUnimplemented(answer.status())) {
       can_poll_ = polls_ = false;
-      Watch();
+      OpenWatch();
       co_return absl::OkStatus();
     }
     if (!answer.ok()) co_return answer.status();
     silent_since_.reset();
-    if (answer->job().state() != v1::Job::ENDED) continue;
-    CO_RETURN_IF_ERROR(co_await ReadTail(answer->job().output_bytes()));
-    view_.outcome = answer->job().outcome();
-    ended_ = true;
+    const v1::Job& job = answer->job();
+    const bool ended = job.state() == v1::Job::ENDED;
+    progress_.SetChanged();
+    Report(StrCat(SizeInWords(job.output_bytes()), " of output"));
+    if (!ended && Steady::now() < deadline_) continue;
+    CO_RETURN_IF_ERROR(co_await ReadTail(job.output_bytes()));
+    if (ended) {
+      End(job.outcome());
+    } else {
+      time_up_ = true;
+    }
     co_return absl::OkStatus();
   }
 }

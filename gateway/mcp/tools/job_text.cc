@@ -2,11 +2,14 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
+#include "common/limits.h"
 #include "common/strings.h"
 #include "common/utf8.h"
+#include "gateway/mcp/tools/known_remedy.h"
 #include "gateway/mcp/tools/words.h"
 
 namespace sandkeep::mcp {
@@ -116,6 +119,89 @@ std::string_view RemedyFor(v1::Outcome::Ending ending) {
   }
 }
 
+std::string LastUsedWords(const v1::JobStarted& started, absl::Time now) {
+  if (started.last_used_ms() == 0) return {};
+  const absl::Duration ago = now - absl::FromUnixMillis(started.last_used_ms());
+  if (ago <= kLastUsedShown) return {};
+  return StrCat("last used ", InWords(absl::ToChronoSeconds(ago)), " ago");
+}
+
+std::string FactsLine(const JobView& view, absl::Time now, bool names_job,
+                      const JobTextOptions& options) {
+  const std::string& label = view.started ? view.started->sandbox().label() : options.label;
+  std::string line = StrCat("[sandbox ", ToValidUtf8(label), "]");
+  if (view.started) {
+    AppendField(&line, ArrivalWord(view.started->arrival()));
+    AppendField(&line, LastUsedWords(*view.started, now));
+  }
+  const std::vector<std::string> running = {"running"};
+  for (const std::string& field : view.outcome ? EndFields(*view.outcome) : running) {
+    AppendField(&line, field);
+  }
+  if (names_job) AppendField(&line, StrCat("job ", options.job_id));
+  if (view.outcome) return line;
+  AppendField(&line, StrCat("next offset ", view.output.resume()));
+  if (options.ends) {
+    const auto left = absl::ToInt64Seconds(absl::Ceil(*options.ends - now, absl::Seconds(1)));
+    AppendField(&line, StrCat("ends in ", std::max<std::int64_t>(left, 0), " s"));
+  }
+  return line;
+}
+
+void AppendStartNotes(std::string* text, const v1::JobStarted& started,
+                      const JobTextOptions& options) {
+  if (started.arrival() == v1::JobStarted::RESTARTED) {
+    AppendNote(text,
+               "the sandbox had been stopped: files and packages are kept, its processes "
+               "have ended");
+  }
+  if (started.arrival() == v1::JobStarted::REBUILT) {
+    AppendNote(text,
+               "the sandbox had to be made anew: files below /workspace are kept, installed "
+               "packages and everything else are gone");
+  }
+  if (options.timeout_given && started.timeout_lowered_to_ms() > 0) {
+    AppendNote(text, StrCat("the timeout was lowered to ", started.timeout_lowered_to_ms() / 1000,
+                            " seconds, the longest there is here"));
+  }
+  for (const std::string& note : started.notes()) AppendNote(text, note);
+  // This one is among them.
+  const int others = started.sandbox().running_jobs() - 1;
+  if (others > 0) {
+    AppendNote(text, StrCat(others, others == 1 ? " other command runs" : " other commands run",
+                            " in this sandbox: sandbox_info lists them"));
+  }
+}
+
+void AppendEndNotes(std::string* text, const JobView& view) {
+  const v1::Outcome& outcome = *view.outcome;
+  AppendNote(text, outcome.remedy().empty() ? RemedyFor(outcome.ending())
+                                            : std::string_view(outcome.remedy()));
+  const bool failed = outcome.ending() == v1::Outcome::EXITED && outcome.code() != 0;
+  if (failed) AppendNote(text, KnownRemedy(view.output.LastText(kSearchedOutputBytes)));
+  if (outcome.left_behind() > 0) {
+    AppendNote(text, StrCat(outcome.left_behind(),
+                            outcome.left_behind() == 1 ? " process that it started runs on"
+                                                       : " processes that it started run on",
+                            ": stop_command with this job ends what is left"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> EndFields(const v1::Outcome& outcome) {
+  std::vector<std::string> fields;
+  if (const std::optional<int> code = ExitCode(outcome)) fields.push_back(StrCat("exit ", *code));
+  const std::string cause = CauseWords(outcome);
+  if (!cause.empty()) fields.push_back(StrCat("cause ", cause));
+  return fields;
+}
+
+std::vector<std::string> EndFields(const v1::Job& job) {
+  if (job.state() != v1::Job::ENDED) return {"running"};
+  return EndFields(job.outcome());
+}
+
 void AppendField(std::string* line, std::string_view words) {
   if (!words.empty()) StrAppend(line, " [", words, "]");
 }
@@ -124,60 +210,21 @@ void AppendNote(std::string* text, std::string_view note) {
   if (!note.empty()) StrAppend(text, "\nnote: ", OneLine(note, kMaxNoteBytes));
 }
 
-std::string LastUsedWords(const v1::JobStarted& started, absl::Time now) {
-  if (started.last_used_ms() == 0) return {};
-  const absl::Duration ago = now - absl::FromUnixMillis(started.last_used_ms());
-  if (ago <= kLastUsedShown) return {};
-  return StrCat("last used ", InWords(absl::ToChronoSeconds(ago)), " ago");
-}
-
-std::string FactsLine(const JobView& view, absl::Time now, bool cut, const std::string& job_id) {
-  const v1::Outcome& outcome = view.outcome;
-  std::string line = StrCat("[sandbox ", ToValidUtf8(view.started.sandbox().label()), "]");
-  AppendField(&line, ArrivalWord(view.started.arrival()));
-  AppendField(&line, LastUsedWords(view.started, now));
-  if (const auto code = ExitCode(outcome)) AppendField(&line, StrCat("exit ", *code));
-  const std::string cause = CauseWords(outcome);
-  if (!cause.empty()) AppendField(&line, StrCat("cause ", cause));
-  if (cut || outcome.left_behind() > 0) AppendField(&line, StrCat("job ", job_id));
-  return line;
-}
-
-void AppendNotes(std::string* text, const JobView& view, const JobTextOptions& options) {
-  const v1::Outcome& outcome = view.outcome;
-  AppendNote(text, outcome.remedy().empty() ? RemedyFor(outcome.ending())
-                                            : std::string_view(outcome.remedy()));
-  if (view.started.arrival() == v1::JobStarted::RESTARTED) {
-    AppendNote(text,
-               "the sandbox had been stopped: files and packages are kept, its processes "
-               "have ended");
+JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& options) {
+  const OutputWindow::Text output =
+      view.output.Render({.job = options.job_id, .link = options.link});
+  const bool left = view.outcome && view.outcome->left_behind() > 0;
+  JobText made;
+  made.names_job = !view.outcome || output.cut || left;
+  made.text = FactsLine(view, now, made.names_job, options);
+  if (view.outcome) AppendEndNotes(&made.text, view);
+  if (view.started) AppendStartNotes(&made.text, *view.started, options);
+  if (!view.outcome && view.waits_for_input) {
+    AppendNote(&made.text, "it waits for input: give it with send_input, or stop it");
   }
-  if (view.started.arrival() == v1::JobStarted::REBUILT) {
-    AppendNote(text,
-               "the sandbox had to be made anew: files below /workspace are kept, installed "
-               "packages and everything else are gone");
-  }
-  if (options.timeout_given && view.started.timeout_lowered_to_ms() > 0) {
-    AppendNote(text,
-               StrCat("the timeout was lowered to ", view.started.timeout_lowered_to_ms() / 1000,
-                      " seconds, the longest there is here"));
-  }
-  for (const std::string& note : view.started.notes()) AppendNote(text, note);
-  if (outcome.left_behind() > 0) {
-    AppendNote(text, StrCat(outcome.left_behind(), outcome.left_behind() == 1
-                                                       ? " process that it started runs on"
-                                                       : " processes that it started run on"));
-  }
-}
-
-}  // namespace
-
-std::string JobText(const JobView& view, absl::Time now, const JobTextOptions& options) {
-  const OutputWindow::Text output = view.output.Render();
-  std::string text = FactsLine(view, now, output.cut, options.job_id);
-  AppendNotes(&text, view, options);
-  if (!output.text.empty()) StrAppend(&text, "\n", output.text);
-  return text;
+  for (const std::string& note : options.notes) AppendNote(&made.text, note);
+  if (!output.text.empty()) StrAppend(&made.text, "\n", output.text);
+  return made;
 }
 
 }  // namespace sandkeep::mcp

@@ -1,75 +1,45 @@
 #include "gateway/mcp/tools/output_window.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_format.h"
+#include "common/limits.h"
 #include "common/strings.h"
 #include "common/utf8.h"
 
 namespace sandkeep::mcp {
 namespace {
 
-// Room for the line that says what is missing.
-constexpr std::size_t kCutLineBytes = 256;
+// Room for the figures of the line that says what is missing, and its words.
+constexpr std::size_t kCutLineBytes = 240;
 constexpr std::size_t kShownBinaryBytes = 16;
-constexpr std::size_t kMaxCharacterBytes = 4;
+// The text is cut between segments: a sixteenth of the limit is fine enough.
+constexpr std::size_t kSegmentsALimit = 16;
 
-bool IsContinuation(char c) { return (static_cast<std::uint8_t>(c) & 0xC0) == 0x80; }
+std::string OutputLink(const WayToTheRest& way) { return StrCat("[output](", way.link, ")"); }
 
-// Without a character that the cut broke in two.
-std::string_view WithoutBrokenEnd(std::string_view bytes) {
-  std::size_t lead = bytes.size();
-  while (lead > 0 && bytes.size() - lead < kMaxCharacterBytes - 1) {
-    --lead;
-    if (!IsContinuation(bytes[lead])) break;
+std::string CutLine(std::int64_t from, std::int64_t to, std::int64_t total,
+                    const WayToTheRest& way) {
+  std::string line = StrCat("[… bytes ", from, " to ", to, " of ", total, " left out here: ");
+  if (way.job.empty()) {
+    line += "filter the output with grep, head or tail";
+  } else {
+    StrAppend(&line, "read_output with job ", way.job, " and offset ", from, " shows them");
   }
-  if (lead == bytes.size()) return bytes;
-  const auto first = static_cast<std::uint8_t>(bytes[lead]);
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1;
-  return bytes.size() - lead < length ? bytes.substr(0, lead) : bytes;
-}
-
-std::string_view WithoutBrokenStart(std::string_view bytes) {
-  std::size_t start = 0;
-  while (start < bytes.size() && start < kMaxCharacterBytes - 1 && IsContinuation(bytes[start])) {
-    ++start;
-  }
-  return bytes.substr(start);
-}
-
-std::size_t InvalidBytes(std::string_view bytes) {
-  std::size_t invalid = 0;
-  for (;;) {
-    bytes.remove_prefix(ValidUtf8Prefix(bytes));
-    if (bytes.empty()) return invalid;
-    ++invalid;
-    bytes.remove_prefix(1);
-  }
-}
-
-bool IsBinary(std::string_view head, std::string_view tail) {
-  if (head.find('\0') != std::string_view::npos) return true;
-  if (tail.find('\0') != std::string_view::npos) return true;
-  return (InvalidBytes(head) + InvalidBytes(tail)) * 10 > head.size() + tail.size();
-}
-
-std::string BinaryLine(std::string_view head, std::int64_t total) {
-  std::string line = StrCat("binary output, ", total, " bytes, beginning with");
-  for (const char c : head.substr(0, kShownBinaryBytes)) {
-    absl::StrAppendFormat(&line, " %02x", static_cast<std::uint8_t>(c));
-  }
-  line += ": write it to a file below /workspace and present it as a file";
-  return line;
-}
-
-std::string CutLine(std::int64_t left_out, std::int64_t total) {
-  return StrCat("\n[… ", left_out, " of ", total,
-                " bytes left out here: write the output to a file below /workspace and read it in "
-                "parts, or filter it with grep, head or tail …]\n");
+  if (!way.link.empty()) StrAppend(&line, "; all of it for the person: ", OutputLink(way));
+  return line + " …]\n";
 }
 
 }  // namespace
+
+OutputWindow::OutputWindow(std::size_t limit, std::int64_t from)
+    : limit_(limit),
+      piece_(limit / kSegmentsALimit),
+      from_(from),
+      end_(from),
+      filter_(static_cast<TextSink&>(*this), from, std::min(piece_, kMaxOpenLineBytes)),
+      settled_(from) {}
 
 void OutputWindow::Append(std::int64_t offset, std::string_view bytes) {
   if (offset < end_) {
@@ -80,53 +50,137 @@ void OutputWindow::Append(std::int64_t offset, std::string_view bytes) {
   if (bytes.empty()) return;
   SkipTo(offset);
   end_ = offset + static_cast<std::int64_t>(bytes.size());
-  if (!head_closed_) {
-    const std::size_t room = std::min(limit_ - head_.size(), bytes.size());
-    head_ += bytes.substr(0, room);
-    bytes.remove_prefix(room);
+  seen_ += static_cast<std::int64_t>(bytes.size());
+  if (first_bytes_.size() < kShownBinaryBytes) {
+    first_bytes_ += bytes.substr(0, kShownBinaryBytes - first_bytes_.size());
   }
-  // Only the last half can be shown; trimmed seldom, so that bytes are moved seldom.
-  const std::size_t keep = limit_ / 2;
-  if (bytes.size() >= keep) {
-    tail_ = bytes.substr(bytes.size() - keep);
-    return;
-  }
-  if (tail_.size() + bytes.size() > limit_) tail_.erase(0, tail_.size() + bytes.size() - keep);
-  tail_ += bytes;
+  filter_.Append(bytes);
 }
 
 void OutputWindow::SkipTo(std::int64_t offset) {
   if (offset <= end_) return;
-  head_closed_ = true;
+  filter_.SkipTo(offset);
+  head_closed_ = dropped_ = true;
   tail_.clear();
-  end_ = offset;
+  tail_text_bytes_ = 0;
+  end_ = settled_ = offset;
 }
 
-std::string OutputWindow::LastBytes(std::size_t count) const {
-  if (tail_.size() >= count) return tail_.substr(tail_.size() - count);
-  if (!whole()) return tail_;
-  const std::size_t from_head = std::min(count - tail_.size(), head_.size());
-  return head_.substr(head_.size() - from_head) + tail_;
-}
+void OutputWindow::Finish() { filter_.Finish(); }
 
-OutputWindow::Text OutputWindow::Render() const {
-  const bool in_head = whole() && tail_.empty();
-  if (in_head) {
-    if (!head_.empty() && IsBinary(head_, {})) return {BinaryLine(head_, end_), false};
-    std::string text = ToValidUtf8(head_);
-    if (text.size() <= limit_) return {std::move(text), false};
+void OutputWindow::Add(std::string_view text, std::int64_t end) {
+  if (!head_closed_ && head_bytes_ + text.size() > limit_) head_closed_ = true;
+  const bool in_head = !head_closed_;
+  Segment* last = nullptr;
+  if (in_head && !head_.empty()) last = &head_.back();
+  if (!in_head && !tail_.empty()) last = &tail_.back();
+  if (last != nullptr && last->text.size() + text.size() <= piece_) {
+    last->text += text;
+    last->end = end;
+  } else {
+    Segment segment{.text = std::string(text), .begin = settled_, .end = end};
+    if (in_head) {
+      head_.push_back(std::move(segment));
+    } else {
+      tail_.push_back(std::move(segment));
+    }
   }
-  std::size_t half = (limit_ - kCutLineBytes) / 2;
-  // At most a tenth of text is invalid, and each of those bytes becomes three.
-  const bool grows = in_head || InvalidBytes(std::string_view(head_).substr(0, half)) > 0 ||
-                     InvalidBytes(WithoutBrokenStart(LastBytes(half))) > 0;
-  if (grows) half = half * 5 / 6;
-  const std::string_view front = WithoutBrokenEnd(std::string_view(head_).substr(0, half));
-  const std::string last = LastBytes(half);
-  const std::string_view back = WithoutBrokenStart(last);
-  if (IsBinary(front, back)) return {BinaryLine(front, end_), false};
-  const std::int64_t left_out = end_ - static_cast<std::int64_t>(front.size() + back.size());
-  return {StrCat(ToValidUtf8(front), CutLine(left_out, end_), ToValidUtf8(back)), true};
+  (in_head ? head_bytes_ : tail_text_bytes_) += text.size();
+  settled_ = end;
+  TrimTail();
+}
+
+// Only the last half can be shown.
+void OutputWindow::TrimTail() {
+  while (!tail_.empty() && tail_text_bytes_ - tail_.front().text.size() >= limit_ / 2) {
+    tail_text_bytes_ -= tail_.front().text.size();
+    tail_.pop_front();
+    dropped_ = true;
+  }
+}
+
+bool OutputWindow::IsBinary() const {
+  return filter_.has_nul() || filter_.invalid_bytes() * 10 > seen_;
+}
+
+bool OutputWindow::IsCut() const {
+  return dropped_ || head_bytes_ + tail_text_bytes_ + filter_.OpenLine().size() > limit_;
+}
+
+std::string OutputWindow::BinaryLine(const WayToTheRest& way) const {
+  std::string line = StrCat("binary output, ", end_ - from_, " bytes, beginning with");
+  for (const char c : first_bytes_) {
+    absl::StrAppendFormat(&line, " %02x", static_cast<std::uint8_t>(c));
+  }
+  line += ": write it to a file below /workspace and present it as a file";
+  if (!way.link.empty()) StrAppend(&line, "; as it is, for the person: ", OutputLink(way));
+  return line;
+}
+
+OutputWindow::Text OutputWindow::Render(const WayToTheRest& way) const {
+  if (IsBinary()) return {BinaryLine(way), false};
+  const Segment open{.text = filter_.OpenLine(), .begin = settled_, .end = filter_.resume()};
+  if (IsCut()) return RenderCut(open, way);
+  std::string text;
+  text.reserve(head_bytes_ + tail_text_bytes_ + open.text.size());
+  for (const Segment& segment : head_) text += segment.text;
+  for (const Segment& segment : tail_) text += segment.text;
+  text += open.text;
+  return {std::move(text), false};
+}
+
+OutputWindow::Text OutputWindow::RenderCut(const Segment& open, const WayToTheRest& way) const {
+  const std::size_t reserved = kCutLineBytes + way.job.size() + way.link.size();
+  const std::size_t half = (limit_ - std::min(reserved, limit_ / 2)) / 2;
+  std::string front;
+  std::int64_t left_from = from_;
+  std::size_t used = 0;
+  for (; used < head_.size() && front.size() + head_[used].text.size() <= half; ++used) {
+    front += head_[used].text;
+    left_from = head_[used].end;
+  }
+  std::vector<const Segment*> shown;
+  std::size_t room = half;
+  std::int64_t left_to = end_;
+  const auto take = [&](const Segment& segment) {
+    if (segment.text.size() > room) return false;
+    room -= segment.text.size();
+    left_to = segment.begin;
+    shown.push_back(&segment);
+    return true;
+  };
+  bool more = take(open);
+  for (std::size_t i = tail_.size(); more && i > 0; --i) more = take(tail_[i - 1]);
+  for (std::size_t i = head_.size(); more && !dropped_ && i > used; --i) more = take(head_[i - 1]);
+  std::string text = std::move(front);
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  text += CutLine(left_from, left_to, end_, way);
+  for (std::size_t i = shown.size(); i > 0; --i) text += shown[i - 1]->text;
+  return {std::move(text), true};
+}
+
+std::string OutputWindow::LastText(std::size_t bytes) const {
+  std::vector<std::string_view> parts;
+  const std::string open = filter_.OpenLine();
+  std::size_t size = open.size();
+  parts.push_back(open);
+  const auto take = [&](const Segment& segment) {
+    parts.push_back(segment.text);
+    size += segment.text.size();
+  };
+  for (std::size_t i = tail_.size(); size < bytes && i > 0; --i) take(tail_[i - 1]);
+  for (std::size_t i = head_.size(); size < bytes && i > 0; --i) take(head_[i - 1]);
+  std::string text;
+  for (std::size_t i = parts.size(); i > 0; --i) text += parts[i - 1];
+  if (text.size() <= bytes) return text;
+  const std::string_view tail = std::string_view(text).substr(text.size() - bytes);
+  return ToValidUtf8(tail);
+}
+
+std::string OutputWindow::LastLine() const {
+  std::string text = LastText(kMaxProgressBytes);
+  text.erase(text.find_last_not_of(" \t\n") + 1);
+  return text.substr(text.rfind('\n') + 1);
 }
 
 }  // namespace sandkeep::mcp

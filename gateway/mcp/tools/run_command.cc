@@ -1,14 +1,15 @@
 #include "gateway/mcp/tools/run_command.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
-#include "gateway/mcp/tools/job_run.h"
-#include "gateway/mcp/tools/job_text.h"
+#include "gateway/mcp/tools/job_answer.h"
+#include "gateway/mcp/tools/job_argument.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 
 namespace sandkeep::mcp {
@@ -16,20 +17,29 @@ namespace {
 
 namespace v1 = agent::v1;
 
-// What the other members of a result and the line of facts may need beside the output.
-constexpr std::size_t kResultSlack = 8192;
-// The largest that the client that knows this figure accepts.
-constexpr std::size_t kMaxResultChars = 500000;
-
 constexpr std::string_view kWhat =
-    "Run a bash command as root in a Debian sandbox of its own, and wait for its end. It starts in "
-    "/workspace. Each call is a new shell: cd and exported variables don't carry over, files do. "
-    "Files below /workspace persist; installed packages, running processes and files elsewhere are "
-    "lost when a sandbox that was idle for long is removed. Nobody types input: use options such "
-    "as -y. What is started with & runs on. Nobody outside can reach a port of the sandbox and the "
-    "person can't see its files: show them with present_file, a web page or a plot as a "
-    "screenshot. The result's first line says the exit code and whether the sandbox is new, that "
-    "is, empty; stdout and stderr follow in order, long output without its middle.";
+    "Run a bash command as root in a Debian sandbox of its own. It starts in /workspace. Each call "
+    "is a new shell: cd and exported variables don't carry over, files do. Files below /workspace "
+    "persist; installed packages, running processes and files elsewhere are lost when a sandbox "
+    "that was idle for long is removed. Nobody types input: use options such as -y, or stdin. "
+    "Nobody outside can reach a port of the sandbox and the person can't see its files: show them "
+    "with present_file, a web page or a plot as a screenshot. The result's first line says the "
+    "exit code and whether the sandbox is new, that is, empty; stdout and stderr follow in order, "
+    "long output without its middle. A command that outlasts the waiting is handed back as "
+    "[running] with its job and runs on: wait_command waits for more, read_output reads any part, "
+    "send_input types, stop_command ends it. Start servers and other long work with background.";
+
+struct Wanted {
+  std::string command;
+  std::string stdin_text;
+  std::string cwd;
+  std::map<std::string, std::string> env;
+  std::optional<std::int64_t> timeout;
+  std::chrono::milliseconds wait{0};
+  std::string wait_note;
+  bool background = false;
+  bool keep_stdin = false;
+};
 
 std::string_view NetworkWords(const v1::Info* host) {
   if (host == nullptr) return {};
@@ -75,9 +85,62 @@ absl::StatusOr<std::optional<std::int64_t>> TimeoutOf(const Arguments& arguments
   return seconds;
 }
 
-std::int64_t TimeoutMs(std::optional<std::int64_t> seconds) {
+std::int64_t TimeoutMs(const Wanted& wanted) {
   const std::int64_t none = std::chrono::seconds(kNoTimeout).count();
-  return std::min(seconds.value_or(none), none) * 1000;
+  if (wanted.background && !wanted.timeout) return 0;
+  return std::min(wanted.timeout.value_or(none), none) * 1000;
+}
+
+absl::StatusOr<std::string> CwdOf(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const std::optional<std::string> cwd, arguments.Text("cwd"));
+  if (!cwd || cwd->empty() || *cwd == ".") return std::string();
+  if (cwd->find('\0') != std::string::npos || cwd->size() >= kMaxPathBytes) {
+    return absl::InvalidArgumentError("No folder has such a path: give another cwd.");
+  }
+  if (cwd->front() == '/') return *cwd;
+  return StrCat("/workspace/", *cwd);
+}
+
+absl::StatusOr<std::string> StdinOf(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(std::optional<std::string> text, arguments.Text("stdin"));
+  if (!text) return std::string();
+  if (text->size() > kMaxStdinBytes) {
+    return absl::InvalidArgumentError(
+        StrCat("stdin has ", text->size(), " bytes, more than the ", kMaxStdinBytes,
+               " that there may be: write it to a file below /workspace in several calls."));
+  }
+  return *std::move(text);
+}
+
+absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
+  Wanted wanted;
+  ASSIGN_OR_RETURN(wanted.command, CommandOf(arguments));
+  ASSIGN_OR_RETURN(wanted.timeout, TimeoutOf(arguments));
+  ASSIGN_OR_RETURN(wanted.background, arguments.Flag("background"));
+  ASSIGN_OR_RETURN(wanted.keep_stdin, arguments.Flag("keep_stdin"));
+  ASSIGN_OR_RETURN(wanted.stdin_text, StdinOf(arguments));
+  ASSIGN_OR_RETURN(wanted.cwd, CwdOf(arguments));
+  ASSIGN_OR_RETURN(wanted.env, arguments.Texts("env"));
+  ASSIGN_OR_RETURN(const std::optional<std::int64_t> waits, arguments.Integer("wait_seconds"));
+  ASSIGN_OR_RETURN(Wait wait, WaitOf(arguments));
+  wanted.wait = wait.span;
+  wanted.wait_note = std::move(wait.note);
+  if (wanted.background && !waits) wanted.wait = kBackgroundWait;
+  return wanted;
+}
+
+v1::StartJobRequest RequestOf(const NamedJob& job, Wanted& wanted) {
+  v1::StartJobRequest request;
+  *request.mutable_sandbox() = job.sandbox;
+  request.set_job_id(job.id.bytes());
+  request.set_command(std::move(wanted.command));
+  request.set_stdin(std::move(wanted.stdin_text));
+  request.set_keep_stdin(wanted.keep_stdin);
+  request.set_cwd(std::move(wanted.cwd));
+  for (auto& [name, value] : wanted.env) (*request.mutable_env())[name] = std::move(value);
+  request.set_merge_streams(true);
+  request.set_timeout_ms(TimeoutMs(wanted));
+  return request;
 }
 
 }  // namespace
@@ -86,48 +149,78 @@ ToolDescription RunCommand::Describe(const v1::Info* host) const {
   ToolDescription description;
   description.title = "Run a command";
   description.text = StrCat(kWhat, NetworkWords(host));
-  description.properties["sandbox"] = Property("string", kSandboxDescription);
-  description.properties["command"] =
+  boost::json::object& properties = description.properties;
+  properties["sandbox"] = Property("string", kSandboxDescription);
+  properties["command"] =
       Property("string", "For bash: one command or a whole script, at most 1 MiB.");
-  boost::json::object timeout = Property("integer", TimeoutWords(host));
-  timeout["minimum"] = 1;
-  description.properties["timeout_seconds"] = std::move(timeout);
+  properties["timeout_seconds"] = IntegerProperty(1, TimeoutWords(host));
+  properties["wait_seconds"] = IntegerProperty(
+      0, StrCat("Seconds to wait for its end, ", kDefaultWait.count(), " if left out, at most ",
+                kMaxWait.count(), ". Then it runs on and is handed back."));
+  properties["stdin"] = Property("string", "Its whole input, ended after it.");
+  properties["keep_stdin"] =
+      Property("boolean", "Keep its input open, for send_input to write to.");
+  properties["background"] =
+      Property("boolean", "For servers and long work: no timeout, and handed back after a second.");
+  properties["cwd"] = Property("string", "Folder to start in instead of /workspace.");
+  boost::json::object env = Property("object", "Variables to add to its environment.");
+  boost::json::object text;
+  text["type"] = "string";
+  env["additionalProperties"] = std::move(text);
+  properties["env"] = std::move(env);
   description.required = {"sandbox", "command"};
   description.destructive = true;
   description.open_world = true;
-  description.result_chars = std::min(settings_.max_output_bytes + kResultSlack, kMaxResultChars);
+  description.result_chars = ResultChars(services_.settings);
   return description;
 }
 
-Async<ToolResult> RunCommand::Call(CallContext& context, Arguments arguments) {
-  CO_RETURN_IF_ERROR(arguments.AllowOnly({"sandbox", "command", "timeout_seconds"}));
-  CO_ASSIGN_OR_RETURN(v1::SandboxRef sandbox, co_await RequireSandbox(agent_, context, arguments));
-  CO_ASSIGN_OR_RETURN(std::string command, CommandOf(arguments));
-  CO_ASSIGN_OR_RETURN(const std::optional<std::int64_t> timeout, TimeoutOf(arguments));
+boost::asio::awaitable<std::optional<absl::Time>> RunCommand::EndOf(const JobView& view,
+                                                                    std::int64_t timeout_ms) {
+  if (view.outcome || !view.started) co_return std::nullopt;
+  const std::int64_t lowered = view.started->timeout_lowered_to_ms();
+  std::int64_t span = lowered > 0 ? lowered : timeout_ms;
+  if (span == 0) {
+    const HostInfo host = co_await services_.host.Known();
+    span = host == nullptr ? 0 : host->limits().background_ms();
+  }
+  if (span == 0) co_return std::nullopt;
+  const std::int64_t started = view.started->job().started_ms();
+  const absl::Time start = started > 0 ? absl::FromUnixMillis(started) : services_.clock.Now();
+  co_return start + absl::Milliseconds(span);
+}
 
-  const JobId id = JobId::Random(random_);
+Async<ToolResult> RunCommand::Call(CallContext& context, Arguments arguments) {
+  CO_RETURN_IF_ERROR(arguments.AllowOnly({"sandbox", "command", "timeout_seconds", "wait_seconds",
+                                          "stdin", "keep_stdin", "background", "cwd", "env"}));
+  CO_ASSIGN_OR_RETURN(v1::SandboxRef sandbox,
+                      co_await RequireSandbox(services_.agent, context, arguments));
+  CO_ASSIGN_OR_RETURN(Wanted wanted, WantedOf(arguments));
+
+  const NamedJob named{.sandbox = std::move(sandbox), .id = JobId::Random(services_.random)};
   const auto job = std::make_shared<RunningJob>();
-  job->sandbox = sandbox;
-  job->job_id = id.bytes();
+  job->sandbox = named.sandbox;
+  job->job_id = named.id.bytes();
   // A modern client cancels by closing its stream.
   std::optional<RunningCalls::Entry> entry;
   if (context.era == Era::kLegacy) {
     entry.emplace(context.running_calls.Add(context.principal(), context.request_id, job));
   }
+  const EndpointSettings& settings = services_.settings;
+  JobRun run(services_.agent, job, context.progress,
+             {.max_output_bytes = settings.max_output_bytes,
+              .from = 0,
+              .wait = wanted.wait,
+              .end_on_disconnect = context.era == Era::kModern && settings.cancel_on_disconnect});
+  v1::StartJobRequest request = RequestOf(named, wanted);
+  const std::int64_t timeout_ms = request.timeout_ms();
+  CO_RETURN_IF_ERROR(co_await run.Start(std::move(request)));
 
-  v1::StartJobRequest request;
-  *request.mutable_sandbox() = std::move(sandbox);
-  request.set_job_id(id.bytes());
-  request.set_command(std::move(command));
-  request.set_merge_streams(true);
-  request.set_timeout_ms(TimeoutMs(timeout));
-
-  const bool ends_with_stream = context.era == Era::kModern && settings_.cancel_on_disconnect;
-  JobRun run(agent_, job, ends_with_stream, settings_.max_output_bytes);
-  CO_RETURN_IF_ERROR(co_await run.Follow(std::move(request)));
-  context.sandbox = run.view().started.sandbox().label();
-  const JobTextOptions options{.job_id = id.hex(), .timeout_given = timeout.has_value()};
-  co_return ToolResult::Text(JobText(run.view(), clock_.Now(), options));
+  AnswerOptions options;
+  options.ends = co_await EndOf(run.view(), timeout_ms);
+  options.timeout_given = wanted.timeout.has_value();
+  options.notes.push_back(std::move(wanted.wait_note));
+  co_return co_await AnswerOf(services_, context, named, run, std::move(options));
 }
 
 }  // namespace sandkeep::mcp

@@ -1,26 +1,29 @@
-// run_command: one command in a sandbox, to its end.
+// run_command: one command in a sandbox, to its end or until its caller has waited long enough.
 #pragma once
 
-#include "common/clock.h"
-#include "common/random.h"
+#include <cstdint>
+#include <optional>
+
+#include "gateway/mcp/tools/job_run.h"
+#include "gateway/mcp/tools/job_services.h"
 #include "gateway/mcp/tools/tool.h"
 
 namespace sandkeep::mcp {
 
 class RunCommand : public Tool {
  public:
-  RunCommand(AgentClient& agent, Clock& clock, Random& random, const EndpointSettings& settings)
-      : agent_(agent), clock_(clock), random_(random), settings_(settings) {}
+  explicit RunCommand(const JobServices& services) : services_(services) {}
 
   std::string_view name() const override { return "run_command"; }
   ToolDescription Describe(const agent::v1::Info* host) const override;
   Async<ToolResult> Call(CallContext& context, Arguments arguments) override;
 
  private:
-  AgentClient& agent_;
-  Clock& clock_;
-  Random& random_;
-  const EndpointSettings& settings_;
+  // When a running job will be ended, if that is known. `timeout_ms`: as it was asked for.
+  boost::asio::awaitable<std::optional<absl::Time>> EndOf(const JobView& view,
+                                                          std::int64_t timeout_ms);
+
+  const JobServices& services_;
 };
 
 }  // namespace sandkeep::mcp

@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "common/utf8.h"
+#include "gateway/mcp/tools/job_text.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 #include "gateway/mcp/tools/shown_headers.h"
 #include "gateway/mcp/tools/words.h"
@@ -20,8 +21,8 @@ namespace v1 = agent::v1;
 
 constexpr std::string_view kWhat =
     "What you have here: your sandboxes and when each was last used, the limits of a sandbox, how "
-    "long what is kept, what this host can't do, versions, and how this request arrived. Needs no "
-    "sandbox.";
+    "long what is kept, what this host can't do, versions, and how this request arrived. With a "
+    "sandbox: its last commands and their jobs, to find one again whose answer was lost.";
 
 std::string_view StateWords(v1::Sandbox::State state) {
   switch (state) {
@@ -63,6 +64,26 @@ std::string SandboxLines(const v1::ListSandboxesResponse& list, absl::Time now) 
       StrCat("Your sandboxes, ", list.sandboxes_size(), " of ",
              std::max(list.total(), list.sandboxes_size()), ", the last used first:\n");
   for (const v1::Sandbox& sandbox : list.sandboxes()) text += SandboxLine(sandbox, now);
+  return text;
+}
+
+std::string JobLine(const v1::Job& job, absl::Time now) {
+  const absl::StatusOr<JobId> id = JobId::FromBytes(job.job_id());
+  std::string line = StrCat("- job ", id.ok() ? id->hex() : std::string("unknown"), ":");
+  for (const std::string& field : EndFields(job)) StrAppend(&line, " ", field, ",");
+  if (job.left_behind() > 0) StrAppend(&line, " left ", job.left_behind(), " running,");
+  const absl::Duration ago = now - absl::FromUnixMillis(job.started_ms());
+  StrAppend(&line, " started ", InWords(absl::ToChronoSeconds(ago)), " ago, printed ",
+            SizeInWords(job.output_bytes()), ": ",
+            OneLine(job.command_head(), kCommandHeadChars * 4), "\n");
+  return line;
+}
+
+// So that a call whose answer was lost finds its job again.
+std::string JobLines(const v1::ListJobsResponse& list, absl::Time now) {
+  if (list.jobs().empty()) return "No command of it is remembered.\n";
+  std::string text = "Its last commands, the newest first:\n";
+  for (const v1::Job& job : list.jobs()) text += JobLine(job, now);
   return text;
 }
 
@@ -154,6 +175,11 @@ Async<ToolResult> SandboxInfo::Call(CallContext& context, Arguments arguments) {
     if (!found.ok()) co_return found.status();
     text =
         StrCat("[sandbox ", ToValidUtf8(found->label()), "]\n", SandboxLine(*found, clock_.Now()));
+    v1::ListJobsRequest jobs;
+    *jobs.mutable_sandbox() = *sandbox;
+    jobs.set_limit(kMaxShownJobs);
+    CO_ASSIGN_OR_RETURN(const v1::ListJobsResponse list, co_await agent_.ListJobs(std::move(jobs)));
+    text += JobLines(list, clock_.Now());
   } else {
     v1::ListSandboxesRequest request;
     request.set_principal(context.principal().text());

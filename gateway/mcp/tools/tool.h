@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "gateway/mcp/endpoint.h"
 #include "gateway/mcp/era.h"
 #include "gateway/mcp/host.h"
+#include "gateway/mcp/progress.h"
 #include "gateway/mcp/running_calls.h"
 #include "gateway/mcp/tool_result.h"
 #include "gateway/mcp/tools/arguments.h"
@@ -38,6 +40,8 @@ struct CallContext {
   const Era era;
   const std::string request_id;  // As JSON text.
   RunningCalls& running_calls;
+  // Of the call; goes nowhere if the client wants none.
+  Progress& progress;
   // The sandbox's normalised label, as soon as the tool knows it: errors name it.
   std::string sandbox;
 
@@ -61,5 +65,10 @@ class Tool {
 
 // A schema's property.
 boost::json::object Property(std::string_view type, std::string_view description);
+// A whole number, at least `minimum`.
+boost::json::object IntegerProperty(std::int64_t minimum, std::string_view description);
+
+// For ToolDescription::result_chars of a tool that shows output.
+std::size_t ResultChars(const EndpointSettings& settings);
 
 }  // namespace sandkeep::mcp

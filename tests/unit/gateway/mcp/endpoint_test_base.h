@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/strings.h"
 #include "gateway/mcp/endpoint.h"
@@ -35,14 +36,20 @@ class FakeLinks : public LinkMaker {
     generation_ = std::string(generation);
     return StrCat(public_base, "/dl/signed/", key, "/", path);
   }
+  std::string MakeForJob(std::string_view public_base, std::string_view key,
+                         std::string_view /*generation*/, const JobId& job) override {
+    return StrCat(public_base, "/dl/signed/", key, "/.jobs/", job.hex());
+  }
   std::chrono::seconds lifetime() const override { return std::chrono::seconds(3600); }
 
   std::string generation_;
 };
 
-class NoEvents : public EventSink {
+class KeptEvents : public EventSink {
  public:
-  void Notify(std::string /*json*/) override {}
+  void Notify(std::string json) override { events.push_back(std::move(json)); }
+
+  std::vector<std::string> events;
 };
 
 // A request on its way.
@@ -214,7 +221,7 @@ class EndpointTestBase : public testing::Test {
   FakeLinks links_;
   FakeClock clock_;
   FakeRandom random_;
-  NoEvents events_;
+  KeptEvents events_;
   EndpointSettings settings_;
 
  private:

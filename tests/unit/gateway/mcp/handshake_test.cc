@@ -60,7 +60,23 @@ TEST_F(Handshake, EveryToolIsListedSoThatNoClientDropsIt) {
         EXPECT_TRUE(tool.at("annotations").at(hint).is_bool()) << hint;
       }
     }
-    EXPECT_THAT(names, testing::ElementsAre("run_command", "present_file", "sandbox_info"));
+    EXPECT_THAT(names,
+                testing::ElementsAre("run_command", "wait_command", "read_output", "send_input",
+                                     "stop_command", "present_file", "sandbox_info"));
+  }
+}
+
+// So that a person may allow them always.
+TEST_F(Handshake, ToolsThatOnlyLookSaySo) {
+  const std::set<std::string_view> looking = {"wait_command", "read_output", "sandbox_info"};
+  const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
+  for (const json::value& tool : tools) {
+    const json::object& hints = tool.at("annotations").as_object();
+    const std::string_view name = tool.at("name").as_string();
+    EXPECT_EQ(hints.at("readOnlyHint").as_bool(), looking.count(name) == 1) << name;
+    if (looking.count(name) == 0) continue;
+    EXPECT_FALSE(hints.at("destructiveHint").as_bool()) << name;
+    EXPECT_FALSE(hints.at("openWorldHint").as_bool()) << name;
   }
 }
 
@@ -110,7 +126,8 @@ TEST_F(Handshake, NoTextHasALabelThatAModelCouldCopy) {
   agent_.list_sandboxes.AnswerAlways([](const auto&) { return v1::ListSandboxesResponse(); });
   std::string all = Ask(Legacy("initialize")).body + Ask(Modern("server/discover")).body +
                     Ask(Modern("tools/list")).body + Ask(Legacy("tools/list")).body;
-  for (const std::string_view tool : {"run_command", "present_file"}) {
+  for (const std::string_view tool : {"run_command", "wait_command", "read_output", "send_input",
+                                      "stop_command", "present_file"}) {
     all += Ask(LegacyCall(tool, "")).body;
     all += Ask(LegacyCall(tool, R"("sandbox":"!!!")")).body;
     all += Ask(LegacyCall(tool, R"("sandbox":7)")).body;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <sstream>
 
 #include "common/strings.h"
 #include "common/utf8.h"
@@ -21,7 +22,8 @@ OutputWindow::Text Shown(std::string_view output, std::size_t limit = 1024,
   for (std::size_t at = 0; at < output.size(); at += chunk) {
     window.Append(static_cast<std::int64_t>(at), output.substr(at, chunk));
   }
-  return window.Render();
+  window.Finish();
+  return window.Render({.job = "00ff", .link = {}});
 }
 
 TEST(OutputWindow, ShortOutputIsWhole) {
@@ -41,14 +43,80 @@ TEST(OutputWindow, LongOutputKeepsItsHeadAndItsTailAndSaysWhatIsMissing) {
   EXPECT_GE(shown.text.size(), 800u);
   EXPECT_THAT(shown.text, StartsWith("line 0\nline 1\n"));
   EXPECT_THAT(shown.text, EndsWith("line 9998\nline 9999\n"));
-  EXPECT_THAT(shown.text, HasSubstr(StrCat(" of ", output.size(), " bytes left out here")));
+  EXPECT_THAT(shown.text, HasSubstr(StrCat(" of ", output.size(), " left out here")));
 }
 
-TEST(OutputWindow, TheFigureOfWhatIsMissingIsExact) {
-  const std::string output(5000, 'x');
-  const std::string text = Shown(output).text;
-  const auto shown = static_cast<std::size_t>(std::count(text.begin(), text.end(), 'x'));
-  EXPECT_THAT(text, HasSubstr(StrCat("… ", output.size() - shown + 0, " of 5000 bytes")));
+// The figures of the line that says what is missing.
+struct Missing {
+  std::size_t from = 0;
+  std::size_t to = 0;
+};
+Missing MissingOf(const std::string& text) {
+  Missing missing;
+  const std::size_t at = text.find("[… bytes ");
+  EXPECT_NE(at, std::string::npos);
+  std::istringstream figures(text.substr(at + std::string_view("[… bytes ").size()));
+  std::string word;
+  figures >> missing.from >> word >> missing.to;
+  return missing;
+}
+
+TEST(OutputWindow, WhatIsMissingIsExactlyWhatIsBetweenTheParts) {
+  for (const std::string_view line : {"short\n", "a line with \x1b[31mcolours\x1b[0m in it\n",
+                                      "10%\r50%\r100% done\n", "x", "\n", "é😀€"}) {
+    std::string output;
+    while (output.size() < 9000) output += line;
+    const std::string text = Shown(output).text;
+    const Missing missing = MissingOf(text);
+    const std::size_t cut = text.find("[… ");
+    std::string head = text.substr(0, cut);
+    const std::string tail = text.substr(text.find(" …]\n") + std::string_view(" …]\n").size());
+    std::string shown_head = CleanText(output.substr(0, missing.from));
+    if (shown_head.back() != '\n') shown_head += '\n';
+    EXPECT_EQ(head, shown_head);
+    EXPECT_EQ(tail, CleanText(output.substr(missing.to)));
+    EXPECT_THAT(text, HasSubstr(StrCat("read_output with job 00ff and offset ", missing.from)));
+  }
+}
+
+TEST(OutputWindow, ALinkToAllOfItIsAReadyLine) {
+  OutputWindow window(4096);
+  window.Append(0, std::string(50'000, 'x'));
+  EXPECT_TRUE(window.NeedsLink());
+  EXPECT_THAT(window.Render({.job = "1", .link = "https://box/dl/1"}).text,
+              HasSubstr("[output](https://box/dl/1)"));
+}
+
+TEST(OutputWindow, AProgressBarOfMegabytesIsItsLastState) {
+  std::string output = "begin\n";
+  for (int i = 0; i <= 100'000; ++i) StrAppend(&output, "\rstep ", i, " of 100000");
+  output += "\nend\n";
+  const OutputWindow::Text shown = Shown(output, 1024, 1000);
+  EXPECT_EQ(shown.text, "begin\nstep 100000 of 100000\nend\n");
+  EXPECT_FALSE(shown.cut);
+}
+
+TEST(OutputWindow, ARunningJobsResultEndsBeforeACharacterOrSequenceThatIsNotWhole) {
+  OutputWindow window(1024, 100);
+  window.Append(100, "ab\xE2\x82");
+  EXPECT_EQ(window.resume(), 102);
+  EXPECT_EQ(window.Render({}).text, "ab");
+  window.Append(104, "\xAC\x1b[3");
+  EXPECT_EQ(window.resume(), 105);
+  EXPECT_EQ(window.end(), 108);
+  EXPECT_EQ(window.Render({}).text, "ab€");
+  EXPECT_EQ(window.LastLine(), "ab€");
+  window.Finish();
+  EXPECT_EQ(window.resume(), 108);
+}
+
+TEST(OutputWindow, TheLastLineIsTheLastWithAnythingInIt) {
+  OutputWindow window(1024);
+  EXPECT_EQ(window.LastLine(), "");
+  window.Append(0, "one\ntwo\n\n  \n");
+  EXPECT_EQ(window.LastLine(), "two");
+  window.Append(13, "50%\r60%");
+  EXPECT_EQ(window.LastLine(), "60%");
 }
 
 TEST(OutputWindow, OneByteOverTheLimitIsCut) {
@@ -100,16 +168,16 @@ TEST(OutputWindow, WhatWasDroppedCountsAsLeftOut) {
   window.Append(0, "head\n");
   window.SkipTo(1'000'000);
   window.Append(1'000'000, "tail\n");
-  const OutputWindow::Text shown = window.Render();
-  EXPECT_THAT(shown.text, StartsWith("head\n\n[… 999995 of 1000005 bytes left out"));
-  EXPECT_THAT(shown.text, EndsWith("\ntail\n"));
+  const OutputWindow::Text shown = window.Render({});
+  EXPECT_THAT(shown.text, StartsWith("head\n[… bytes 5 to 1000000 of 1000005 left out"));
+  EXPECT_THAT(shown.text, EndsWith(" …]\ntail\n"));
 }
 
 TEST(OutputWindow, WhatWasDroppedAtTheEndCountsToo) {
   OutputWindow window(1024);
   window.Append(0, "head\n");
   window.SkipTo(2000);
-  EXPECT_THAT(window.Render().text, HasSubstr("1995 of 2000 bytes left out"));
+  EXPECT_THAT(window.Render({}).text, HasSubstr("bytes 5 to 2000 of 2000 left out"));
 }
 
 TEST(OutputWindow, BytesGivenTwiceCountOnce) {
@@ -118,7 +186,7 @@ TEST(OutputWindow, BytesGivenTwiceCountOnce) {
   window.Append(2, "cdefgh");
   window.Append(0, "abc");
   EXPECT_EQ(window.end(), 8);
-  EXPECT_EQ(window.Render().text, "abcdefgh");
+  EXPECT_EQ(window.Render({}).text, "abcdefgh");
 }
 
 TEST(OutputWindow, AnyOutputInAnyPiecesIsValidAndWithinTheLimit) {
@@ -137,7 +205,8 @@ TEST(OutputWindow, AnyOutputInAnyPiecesIsValidAndWithinTheLimit) {
       window.Append(static_cast<std::int64_t>(all.size()), piece);
       all += piece;
     }
-    const OutputWindow::Text shown = window.Render();
+    window.Finish();
+    const OutputWindow::Text shown = window.Render({});
     EXPECT_TRUE(IsUtf8(shown.text));
     EXPECT_LE(shown.text.size(), 1024u);
     EXPECT_EQ(window.end(), static_cast<std::int64_t>(all.size()));

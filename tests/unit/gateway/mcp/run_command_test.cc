@@ -84,8 +84,15 @@ TEST_F(RunCommandTest, WrongArgumentsAreToolErrorsThatSayWhatToGive) {
       {R"("sandbox":"a1","command":"ls","timeout_seconds":1e300)", "whole number"},
       {R"("sandbox":"a1","command":"ls","timeout_seconds":0)", "at least 1"},
       {R"("sandbox":"a1","command":"ls","timeout_seconds":-5)", "at least 1"},
-      {R"("sandbox":"a1","command":"ls","cwd":"/tmp")",
-       "There is no argument 'cwd' here: give only sandbox, command, timeout_seconds."},
+      {R"("sandbox":"a1","command":"ls","label":"x")",
+       "There is no argument 'label' here: give only sandbox, command, timeout_seconds, "
+       "wait_seconds, stdin, keep_stdin, background, cwd, env."},
+      {R"("sandbox":"a1","command":"ls","wait_seconds":-1)", "0 or more"},
+      {R"("sandbox":"a1","command":"ls","background":"maybe")", "true or false"},
+      {R"("sandbox":"a1","command":"ls","stdin":7)", "Give stdin as a string."},
+      {R"("sandbox":"a1","command":"ls","env":"A=1")", "an object of names and texts"},
+      {R"("sandbox":"a1","command":"ls","env":{"A":[]})", "each value of env as a text"},
+      {R"("sandbox":"a1","command":"ls","cwd":"a\u0000b")", "another cwd"},
       {StrCat(R"("sandbox":"a1","command":")", std::string(kMaxCommandBytes + 1, 'x'), "\""),
        "more than the 1048576 that there may be"},
   };
@@ -181,7 +188,7 @@ TEST_F(RunCommandTest, DroppedOutputIsCountedAsLeftOut) {
   gap.mutable_gap()->set_to(105);
   agent_.start_job.Answer({Started(), Output(0, "head "), gap, Output(105, "tail"), Exited(0)});
   EXPECT_THAT(TextOf(Ask(ModernCall("run_command", kArguments))),
-              HasSubstr("100 of 109 bytes left out"));
+              HasSubstr("bytes 5 to 105 of 109 left out"));
 }
 
 TEST_F(RunCommandTest, AGigabyteOfOutputIsNotReadWhole) {
@@ -202,7 +209,7 @@ TEST_F(RunCommandTest, AGigabyteOfOutputIsNotReadWhole) {
   EXPECT_TRUE(stream->abandoned());
   EXPECT_LE(stream->taken(), 20);
   EXPECT_LE(text.size(), settings_.max_output_bytes + 200);
-  EXPECT_THAT(text, HasSubstr("of 1000000000 bytes left out"));
+  EXPECT_THAT(text, HasSubstr(" of 1000000000 left out"));
   EXPECT_THAT(text, HasSubstr("[exit 0] [job "));
   EXPECT_THAT(text, HasSubstr("hhhh"));
   EXPECT_THAT(text, EndsWith("tttt"));
@@ -231,6 +238,140 @@ TEST_F(RunCommandTest, AnAgentThatRestartsWhileOutputIsSkippedIsAskedAgain) {
   v1::ReadOutputResponse empty;
   agent_.read_output.Answer(empty);
   EXPECT_THAT(TextOf(Ask(ModernCall("run_command", kArguments))), HasSubstr("[exit 0]"));
+}
+
+TEST_F(RunCommandTest, WhatItIsGivenReachesTheCommand) {
+  agent_.start_job.Answer({Started(), Exited(0)});
+  Ask(LegacyCall("run_command",
+                 StrCat(kArguments, R"(,"stdin":"a\nb\u0000","keep_stdin":"true","cwd":"src",)"
+                                    R"("env":{"A":"1","B":2,"C":true})")));
+  const v1::StartJobRequest request = agent_.start_job.requests()[0];
+  EXPECT_EQ(request.stdin(), std::string("a\nb\0", 4));
+  EXPECT_TRUE(request.keep_stdin());
+  EXPECT_EQ(request.cwd(), "/workspace/src");
+  EXPECT_EQ(request.env().at("A"), "1");
+  EXPECT_EQ(request.env().at("B"), "2");
+  EXPECT_EQ(request.env().at("C"), "true");
+}
+
+// ---- Handed back ----
+
+TEST_F(RunCommandTest, ACommandThatOutlastsTheWaitingIsHandedBack) {
+  v1::JobEvent started = Started();
+  started.mutable_started()->set_timeout_lowered_to_ms(900'000);
+  started.mutable_started()->mutable_job()->set_started_ms(absl::ToUnixMillis(clock_.Now()));
+  auto stream = agent_.start_job.Open();
+  stream->Send(started);
+  stream->Send(Output(0, "so far\n"));
+  const std::string text =
+      TextOf(Ask(ModernCall("run_command", StrCat(kArguments, R"(,"wait_seconds":0)"))));
+  EXPECT_THAT(text, StartsWith("[sandbox amber-otter-417] [new] [running] [job "));
+  EXPECT_THAT(text, HasSubstr("] [next offset 7] [ends in 900 s]\nnote: it runs on: wait_command"));
+  EXPECT_THAT(text, EndsWith("\nso far\n"));
+  Pump();
+  EXPECT_TRUE(stream->abandoned());
+  EXPECT_TRUE(agent_.signal_job.requests().empty());
+}
+
+TEST_F(RunCommandTest, ABackgroundCommandHasNoTimeoutAndIsHandedBackAfterASecond) {
+  v1::Info host = HostFacts();
+  host.mutable_limits()->set_background_ms(43'200'000);
+  agent_.get_info.AnswerAlways([host](const auto&) { return host; });
+  auto stream = agent_.start_job.Open();
+  stream->Send(Started());
+  const auto began = std::chrono::steady_clock::now();
+  const std::string text =
+      TextOf(Ask(ModernCall("run_command", StrCat(kArguments, R"(,"background":true)"))));
+  EXPECT_GE(std::chrono::steady_clock::now() - began, kBackgroundWait);
+  EXPECT_THAT(text, HasSubstr("[running] [job "));
+  EXPECT_THAT(text, HasSubstr("[ends in 43200 s]"));
+  EXPECT_EQ(agent_.start_job.requests()[0].timeout_ms(), 0);
+}
+
+TEST_F(RunCommandTest, ABackgroundCommandThatFailsAtOnceIsSeenToFail) {
+  agent_.start_job.Answer({Started(), Output(0, "no such file\n"), Exited(2)});
+  EXPECT_EQ(TextOf(Ask(ModernCall("run_command", StrCat(kArguments, R"(,"background":true)")))),
+            "[sandbox amber-otter-417] [new] [exit 2]\nno such file\n");
+}
+
+TEST_F(RunCommandTest, AWaitOverTheLongestIsLoweredAndSaysSo) {
+  agent_.start_job.Answer({Started(), Exited(0)});
+  EXPECT_THAT(
+      TextOf(Ask(ModernCall("run_command", StrCat(kArguments, R"(,"wait_seconds":100000)")))),
+      HasSubstr("note: wait_seconds was lowered to 280"));
+}
+
+TEST_F(RunCommandTest, AJobThatWasHandedBackIsNotEndedByADisconnect) {
+  auto stream = agent_.start_job.Open();
+  stream->Send(Started());
+  const auto call = Start(ModernCall("run_command", StrCat(kArguments, R"(,"wait_seconds":0)")));
+  Finish(*call);
+  call->Close();
+  Pump();
+  EXPECT_TRUE(agent_.signal_job.requests().empty());
+}
+
+TEST_F(RunCommandTest, AHandedBackCommandIsNotCancelledByItsOldRequestId) {
+  auto stream = agent_.start_job.Open();
+  stream->Send(Started());
+  Ask(LegacyCall("run_command", StrCat(kArguments, R"(,"wait_seconds":0)"), "5"));
+  Ask(Body(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}})"));
+  EXPECT_TRUE(agent_.signal_job.requests().empty());
+}
+
+// ---- Progress ----
+
+TEST_F(RunCommandTest, AQuickCommandHasNoProgress) {
+  agent_.start_job.Answer({Started(), Output(0, "x\n"), Exited(0)});
+  Ask(Legacy("tools/call", StrCat(R"("name":"run_command","arguments":{)", kArguments,
+                                  R"(},"_meta":{"progressToken":"t"})")));
+  EXPECT_TRUE(events_.events.empty());
+}
+
+TEST_F(RunCommandTest, ProgressIsTheLastLineAtMostFourTimesASecondAndAlwaysMore) {
+  for (const std::string_view token : {"\"tok\"", "17"}) {
+    events_.events.clear();
+    auto stream = agent_.start_job.Open();
+    stream->Send(Started());
+    const auto began = std::chrono::steady_clock::now();
+    const auto call =
+        Start(Legacy("tools/call", StrCat(R"("name":"run_command","arguments":{)", kArguments,
+                                          R"(},"_meta":{"progressToken":)", token, "}")));
+    for (std::size_t count = 0; count < 2; ++count) {
+      stream->Send(Output(static_cast<std::int64_t>(count) * 12, "step\n1%\r2%\n\n"));
+      io_.restart();
+      while (events_.events.size() <= count && io_.run_one() > 0) {
+      }
+    }
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_GE(took, 2 * kProgressInterval);
+    stream->Send(Exited(0));
+    Finish(*call);
+    const std::size_t count = events_.events.size();
+    Pump();
+    EXPECT_EQ(events_.events.size(), count);
+    std::int64_t last = 0;
+    for (const std::string& event : events_.events) {
+      const json::object message = json::parse(event).as_object();
+      EXPECT_EQ(message.at("method").as_string(), "notifications/progress");
+      EXPECT_EQ(json::serialize(message.at("params").at("progressToken")), token);
+      EXPECT_GT(message.at("params").at("progress").as_int64(), last);
+      last = message.at("params").at("progress").as_int64();
+      EXPECT_EQ(message.at("params").at("message").as_string(), "2%");
+    }
+  }
+}
+
+TEST_F(RunCommandTest, NobodyWhoDidNotAskGetsProgress) {
+  for (const std::string_view meta : {R"({})", R"({"progressToken":null})",
+                                      R"({"progressToken":1.5})", R"({"progressToken":{}})"}) {
+    auto stream = agent_.start_job.Open();
+    stream->Send(Started());
+    stream->Send(Output(0, "x\n"));
+    Ask(Legacy("tools/call", StrCat(R"("name":"run_command","arguments":{)", kArguments,
+                                    R"(,"wait_seconds":0},"_meta":)", meta)));
+    EXPECT_TRUE(events_.events.empty());
+  }
 }
 
 // ---- Cancellation ----

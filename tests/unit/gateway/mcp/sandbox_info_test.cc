@@ -63,12 +63,42 @@ TEST_F(SandboxInfoTest, SaysWhatTheHostCannotDo) {
 
 TEST_F(SandboxInfoTest, ALabelShowsThatSandbox) {
   agent_.get_sandbox.Answer(Otter());
+  agent_.list_jobs.Answer({});
   EXPECT_THAT(TextOf(Ask(LegacyCall("sandbox_info", R"("sandbox":"Amber Otter 417")"))),
               StartsWith("[sandbox amber-otter-417]\n- amber-otter-417: running"));
   agent_.get_sandbox.Fail(absl::NotFoundError("no"));
   const Reply none = Ask(LegacyCall("sandbox_info", R"("sandbox":"nothing")"));
   EXPECT_TRUE(IsToolError(none));
   EXPECT_THAT(TextOf(none), HasSubstr("You have no sandbox of this label"));
+}
+
+TEST_F(SandboxInfoTest, ASandboxHasItsLastCommandsSoThatALostJobIsFoundAgain) {
+  agent_.get_sandbox.Answer(Otter());
+  v1::ListJobsResponse list;
+  v1::Job* running = list.add_jobs();
+  running->set_job_id(std::string(16, '\x0f'));
+  running->set_state(v1::Job::RUNNING);
+  running->set_command_head("sleep 1\necho x");
+  running->set_started_ms(absl::ToUnixMillis(clock_.Now() - absl::Minutes(4)));
+  v1::Job* ended = list.add_jobs();
+  ended->set_job_id(std::string(16, '\x01'));
+  ended->set_state(v1::Job::ENDED);
+  ended->mutable_outcome()->set_ending(v1::Outcome::TIMED_OUT);
+  ended->set_output_bytes(12'345);
+  ended->set_left_behind(2);
+  ended->set_command_head("make");
+  ended->set_started_ms(absl::ToUnixMillis(clock_.Now() - absl::Hours(3)));
+  agent_.list_jobs.Answer(list);
+  const std::string text =
+      TextOf(Ask(LegacyCall("sandbox_info", R"("sandbox":"amber-otter-417")")));
+  EXPECT_THAT(text,
+              HasSubstr("Its last commands, the newest first:\n"
+                        "- job 0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f: running, started 4 min ago, "
+                        "printed 0 bytes: sleep 1 echo x\n"
+                        "- job 01010101010101010101010101010101: exit 124, cause timeout, left 2 "
+                        "running, started 3 h ago, printed 12.3 kB: make\n"));
+  EXPECT_EQ(agent_.list_jobs.requests()[0].limit(), 20);
+  EXPECT_EQ(agent_.list_jobs.requests()[0].sandbox().label(), "amber-otter-417");
 }
 
 TEST_F(SandboxInfoTest, HeadersAreShownByAnAllowlist) {

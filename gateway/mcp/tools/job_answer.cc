@@ -1,0 +1,64 @@
+#include "gateway/mcp/tools/job_answer.h"
+
+#include <utility>
+
+#include "common/strings.h"
+#include "gateway/mcp/tools/job_text.h"
+
+namespace sandkeep::mcp {
+namespace {
+
+namespace v1 = agent::v1;
+
+constexpr std::string_view kRunsOn =
+    "it runs on: wait_command with this job waits for more, stop_command ends it";
+constexpr std::string_view kUnstarted =
+    "the sandbox is still being made and the command starts as soon as it is: go on with "
+    "wait_command; if the job stays unknown there, run the command again";
+
+}  // namespace
+
+Async<ToolResult> AnswerOf(const JobServices& services, CallContext& context, const NamedJob& job,
+                           const JobRun& run, AnswerOptions options) {
+  const JobView& view = run.view();
+  if (view.started) context.sandbox = view.started->sandbox().label();
+  JobTextOptions text{.label = context.sandbox,
+                      .job_id = job.id.hex(),
+                      .link = {},
+                      .ends = options.ends,
+                      .timeout_given = options.timeout_given,
+                      .notes = std::move(options.notes)};
+  if (run.unstarted()) {
+    text.notes.emplace_back(kUnstarted);
+  } else if (!view.outcome) {
+    text.notes.emplace_back(kRunsOn);
+  }
+  if (view.output.NeedsLink()) {
+    const v1::Sandbox sandbox = view.started ? view.started->sandbox() : v1::Sandbox();
+    text.link = co_await OutputLinkOf(services, context, job, sandbox);
+  }
+  JobText made = MakeJobText(view, services.clock.Now(), text);
+  if (made.names_job) {
+    services.positions.Set(context.principal(), job.id,
+                           {.offset = view.output.resume(), .ends = options.ends});
+  }
+  co_return ToolResult::Text(std::move(made.text));
+}
+
+boost::asio::awaitable<std::string> OutputLinkOf(const JobServices& services,
+                                                 const CallContext& context, const NamedJob& job,
+                                                 const v1::Sandbox& sandbox) {
+  v1::Sandbox known = sandbox;
+  if (known.key().empty()) {
+    v1::GetSandboxRequest request;
+    *request.mutable_sandbox() = job.sandbox;
+    absl::StatusOr<v1::Sandbox> answer = co_await services.agent.GetSandbox(std::move(request));
+    if (!answer.ok()) co_return std::string();
+    known = *std::move(answer);
+  }
+  if (known.key().empty() || known.generation().empty()) co_return std::string();
+  co_return services.links.MakeForJob(context.request.public_base, known.key(), known.generation(),
+                                      job.id);
+}
+
+}  // namespace sandkeep::mcp
