@@ -113,6 +113,7 @@ Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
   agent::v1::GetSandboxRequest request;
   request.mutable_sandbox()->set_key(claim.key.text());
   CO_ASSIGN_OR_RETURN(const agent::v1::Sandbox sandbox, co_await agent_.GetSandbox(request));
+  if (!keys_.HasPrincipal(sandbox.principal())) co_return WrongLink();
   std::optional<JobId> job;
   LinkVerdict verdict = signer_.Judge(claim, sandbox.generation());
   if (verdict == LinkVerdict::kWrong && claim.job().has_value()) {

@@ -309,6 +309,11 @@ TEST(ValidateReadOutputTest, RefusesEachWrongField) {
   request = ReadOutput();
   request.clear_sandbox();
   ExpectRefused(ParseReadOutput(request), "principal");
+  // Links to all of a job's output carry a key.
+  request = ReadOutput();
+  request.clear_sandbox();
+  request.mutable_sandbox()->set_key(kKey);
+  EXPECT_EQ(ParseReadOutput(request)->ref.key->text(), kKey);
   for (const auto& [stream, expected] : {std::pair(v1::STREAM_UNSPECIFIED, OutputStream::kMerged),
                                          std::pair(v1::STDOUT, OutputStream::kStdout),
                                          std::pair(v1::STDERR, OutputStream::kStderr)}) {

@@ -234,5 +234,62 @@ TEST_F(DownloadTest, ASlowReaderStopsTheAgentInsteadOfFillingMemory) {
   while (!stream->abandoned()) std::this_thread::yield();
 }
 
+// ---- What a job printed ----
+
+class OutputDownloadTest : public DownloadTest {
+ protected:
+  // A job that printed all of this.
+  void Print(std::string all) {
+    agent_.read_output.AnswerAlways(
+        [all = std::move(all)](const agent::v1::ReadOutputRequest& request)
+            -> absl::StatusOr<agent::v1::ReadOutputResponse> {
+          if (request.sandbox().key() != kKey) return absl::NotFoundError("no such sandbox");
+          agent::v1::ReadOutputResponse part;
+          part.set_offset(request.offset());
+          // Less than was asked for, as around a gap.
+          part.set_data(all.substr(static_cast<std::size_t>(request.offset()), 100'000));
+          part.mutable_job()->set_output_bytes(static_cast<std::int64_t>(all.size()));
+          return part;
+        });
+  }
+  std::string Link() {
+    const std::string link = links_.MakeForJob("", kKey, kGeneration, job_);
+    return link;
+  }
+
+  const JobId job_ = *JobId::FromHex("0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f");
+};
+
+TEST_F(OutputDownloadTest, AllOfItComesAsAnAttachment) {
+  std::string all;
+  for (int i = 0; i < 50'000; ++i) StrAppend(&all, "line ", i, "\n");
+  Print(all);
+  StartServer();
+  RawClient client = Connect();
+  client.Send(Get(Link(), "Connection: close\r\n"));
+  const std::string answer = client.Until("0\r\n\r\n");
+  EXPECT_EQ(RawClient::StatusOf(answer), 200);
+  EXPECT_THAT(answer, HasSubstr("Content-Type: text/plain"));
+  EXPECT_THAT(answer, HasSubstr("Content-Disposition: attachment; filename=\"output-0f0f"));
+  EXPECT_GT(answer.size(), all.size());
+  EXPECT_THAT(answer, HasSubstr("line 49999\n"));
+}
+
+TEST_F(OutputDownloadTest, WhatIsNoTextIsSentAsBytes) {
+  Print(std::string("\0\1\2", 3));
+  StartServer();
+  EXPECT_THAT(Ask(Get(Link(), "Connection: close\r\n")),
+              HasSubstr("Content-Type: application/octet-stream"));
+}
+
+TEST_F(OutputDownloadTest, AForgottenJobAndAWrongLinkAreTheSame404) {
+  agent_.read_output.AnswerAlways([](const auto&) { return absl::NotFoundError("no such job"); });
+  StartServer();
+  EXPECT_EQ(StatusOf(Get(Link())), 404);
+  std::string wrong = Link();
+  wrong.back() = wrong.back() == 'a' ? 'b' : 'a';
+  EXPECT_EQ(StatusOf(Get(wrong)), 404);
+}
+
 }  // namespace
 }  // namespace sandkeep

@@ -42,6 +42,23 @@ TEST_F(LinkTest, AFreshLinkIsGoodAndShort) {
   EXPECT_LT(link.size(), 110u) << link;
 }
 
+TEST_F(LinkTest, AJobsOutputIsAnotherThingThanAFileOfThatPath) {
+  const JobId job = *JobId::FromHex("0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f");
+  const std::string output = signer_.MakeForJob(kBase, kKey, kGeneration, job);
+  const std::string file = Make(StrCat(".jobs/", job.hex()));
+  const LinkClaim of_output = *LinkClaim::Parse(Rest(output));
+  const LinkClaim of_file = *LinkClaim::Parse(Rest(file));
+  EXPECT_EQ(of_output.job(), job);
+  EXPECT_EQ(signer_.JudgeForJob(of_output, kGeneration), LinkVerdict::kGood);
+  EXPECT_EQ(signer_.Judge(of_output, kGeneration), LinkVerdict::kWrong);
+  EXPECT_EQ(signer_.Judge(of_file, kGeneration), LinkVerdict::kGood);
+  EXPECT_EQ(signer_.JudgeForJob(of_file, kGeneration), LinkVerdict::kWrong);
+  EXPECT_EQ(LinkClaim::Parse(Rest(Make(".jobs/x")))->job(), std::nullopt);
+  EXPECT_EQ(LinkClaim::Parse(Rest(Make(StrCat("a/.jobs/", job.hex()))))->job(), std::nullopt);
+  clock_.Advance(absl::Seconds(3601));
+  EXPECT_EQ(signer_.JudgeForJob(of_output, kGeneration), LinkVerdict::kExpired);
+}
+
 TEST_F(LinkTest, NoSingleBitMayDiffer) {
   for (const std::string_view path : {"a/report 1.pdf", "größe (2).txt", "x"}) {
     const std::string rest(Rest(Make(path)));
