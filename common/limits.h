@@ -50,6 +50,8 @@ inline constexpr std::size_t kSpliceCoalesceBelow = 4_KiB;
 inline constexpr std::chrono::milliseconds kSpoolRetry{1000};
 // A spool's middle is given back in whole steps: the end of the dropped range is a multiple of it.
 inline constexpr std::int64_t kSpoolDropStep = 1LL << 20;
+// An outcome is on its way to who waits for it before it is recorded: until then init has it.
+inline constexpr std::chrono::milliseconds kRecordDelay{1};
 // Between two tries to record how a job ended.
 inline constexpr std::chrono::milliseconds kRecordRetry{2000};
 // One turn of one pipe, so that a flood in one sandbox doesn't keep the others waiting.

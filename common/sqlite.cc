@@ -148,6 +148,18 @@ absl::Status Database::Execute(std::string_view sql) {
   return code == SQLITE_OK ? absl::OkStatus() : StatusOf(db_.get(), code);
 }
 
+absl::Status Database::LeaveLogToCheckpoints() { return Execute("PRAGMA wal_autocheckpoint=0"); }
+
+absl::Status Database::Checkpoint() {
+  RETURN_IF_ERROR(Execute("PRAGMA wal_checkpoint(RESTART)"));
+  ASSIGN_OR_RETURN(Statement read, Prepare("PRAGMA user_version"));
+  RETURN_IF_ERROR(read.Step().status());
+  const std::int64_t version = read.Int(0);
+  read.Reset();
+  // The smallest write there is: the first one after a checkpoint syncs the log's new beginning.
+  return Execute(StrCat("PRAGMA user_version=", version));
+}
+
 std::int64_t Database::Changes() const { return sqlite3_changes64(db_.get()); }
 
 absl::StatusOr<std::int64_t> Database::DataVersion() {

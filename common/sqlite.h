@@ -62,6 +62,10 @@ class Database {
   absl::StatusOr<Statement> Prepare(std::string_view sql);
   absl::Status Execute(std::string_view sql);
   std::int64_t Changes() const;
+  // Commits no longer move the log into the file by themselves, which waits for the disk.
+  absl::Status LeaveLogToCheckpoints();
+  // Moves it, and begins the log anew, so that no later commit has to sync for that.
+  absl::Status Checkpoint();
   // Differs from the last answer after another connection has written.
   absl::StatusOr<std::int64_t> DataVersion();
 

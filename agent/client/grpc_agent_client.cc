@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "agent/client/call.h"
-#include "agent/client/grpc_log.h"
+#include "agent/client/grpc_setup.h"
 #include "agent/client/grpc_status.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
@@ -193,7 +193,7 @@ class GrpcAgentClient : public AgentClient {
 }  // namespace
 
 std::unique_ptr<AgentClient> MakeGrpcAgentClient(const std::string& socket_path) {
-  RouteGrpcLog();
+  SetUpGrpc();
   return std::make_unique<GrpcAgentClient>(socket_path);
 }
 

@@ -10,11 +10,11 @@
 namespace sandkeep::init {
 namespace {
 
-// Standard input, output and error, and the command's text, in the order of their numbers.
-constexpr std::size_t kDescriptors = 4;
+// Standard input, output and error, the command's text, and what a shell that stands by waits for.
+constexpr std::size_t kMaxDescriptors = 5;
 
 struct Control {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kDescriptors)> bytes{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMaxDescriptors)> bytes{};
 };
 
 msghdr MessageOf(iovec& text, Control& control) {
@@ -26,15 +26,16 @@ msghdr MessageOf(iovec& text, Control& control) {
   return message;
 }
 
-bool StandInOrder(msghdr& message) {
+// How many descriptors came, each under the number that the shell's text has for it. 0: others.
+std::size_t CountInOrder(msghdr& message) {
+  constexpr std::array<int, kMaxDescriptors> kNumbers = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
+                                                         kCommandFd, kReadyFd};
   const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  constexpr std::size_t kSize = sizeof(int) * kDescriptors;
-  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS || rights->cmsg_len != CMSG_LEN(kSize)) {
-    return false;
-  }
-  std::array<int, kDescriptors> numbers{};
-  std::memcpy(numbers.data(), CMSG_DATA(rights), kSize);
-  return numbers == std::array<int, kDescriptors>{0, 1, 2, 3};
+  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return 0;
+  const std::size_t size = rights->cmsg_len - CMSG_LEN(0);
+  const std::size_t count = size / sizeof(int);
+  if (count + 1 < kMaxDescriptors || count > kMaxDescriptors) return 0;
+  return std::memcmp(CMSG_DATA(rights), kNumbers.data(), size) == 0 ? count : 0;
 }
 
 }  // namespace
@@ -48,17 +49,20 @@ bool SendCommand(int socket, const CommandSetup& setup) {
   if (text.size() > kMaxHandOverBytes) return false;
 
   // Init's own standard input is /dev/null.
-  const std::array<int, kDescriptors> numbers = {
+  const std::array<int, kMaxDescriptors> numbers = {
       setup.stdin_read >= 0 ? setup.stdin_read : STDIN_FILENO, setup.stdout_write,
-      setup.stderr_write >= 0 ? setup.stderr_write : setup.stdout_write, setup.command};
+      setup.stderr_write >= 0 ? setup.stderr_write : setup.stdout_write, setup.command,
+      setup.ready};
+  const std::size_t size = sizeof(int) * (kMaxDescriptors - (setup.ready < 0 ? 1 : 0));
   Control control;
   iovec part{text.data(), text.size()};
   msghdr message = MessageOf(part, control);
   cmsghdr* rights = CMSG_FIRSTHDR(&message);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof numbers);
-  std::memcpy(CMSG_DATA(rights), numbers.data(), sizeof numbers);
+  rights->cmsg_len = CMSG_LEN(size);
+  message.msg_controllen = CMSG_SPACE(size);
+  std::memcpy(CMSG_DATA(rights), numbers.data(), size);
   return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
          static_cast<ssize_t>(text.size());
 }
@@ -73,7 +77,9 @@ bool HandOver::Receive(int socket) {
     size = ::recvmsg(socket, &message, MSG_PEEK);
   } while (size < 0 && errno == EINTR);
   if (size <= 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return false;
-  if (!StandInOrder(message) || !Parse(static_cast<std::size_t>(size))) return false;
+  const std::size_t descriptors = CountInOrder(message);
+  if (descriptors == 0 || !Parse(static_cast<std::size_t>(size))) return false;
+  standby_ = descriptors == kMaxDescriptors;
   // Taken only now: a receive that a SIGKILL has met takes the message with it, and init couldn't
   // tell that nothing has begun.
   char byte = 0;

@@ -10,6 +10,12 @@
 
 namespace sandkeep::init {
 
+// The descriptors of a supervisor. Its command inherits those before the report's as they stand,
+// and the one after it if it stands by.
+inline constexpr int kCommandFd = 3;
+inline constexpr int kReportFd = 4;
+inline constexpr int kReadyFd = 5;
+
 // False: it can't be handed over, and wasn't. The other end is gone, or the kernel lets no
 // descriptor travel: those in flight count against the one kernel user of all sandboxes.
 bool SendCommand(int socket, const CommandSetup& setup);
@@ -20,10 +26,12 @@ class HandOver {
   // Not initialised on purpose: only the pages that a message fills are touched.
   HandOver() {}  // NOLINT(modernize-use-equals-default)
 
-  // Waits. The command's descriptors take the lowest free numbers: where the first four are free,
-  // they stand as the shell wants them. False: nothing that makes sense can come any more.
+  // Waits. The command's descriptors take the lowest free numbers: where all but the report's are
+  // free, they stand as the shell wants them. False: nothing that makes sense can come any more.
   bool Receive(int socket);
 
+  // It came with the descriptor of a shell that stands by, as the one after the report's.
+  bool standby() const { return standby_; }
   const char* folder() const { return text_.data(); }
   char* const* environment() const { return environment_.data(); }
 
@@ -32,6 +40,7 @@ class HandOver {
 
   std::array<char, kMaxHandOverBytes> text_;
   std::array<char*, kMaxHandOverEntries + 1> environment_;
+  bool standby_ = false;
 };
 
 }  // namespace sandkeep::init

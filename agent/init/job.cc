@@ -1,5 +1,6 @@
 #include "agent/init/job.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -15,11 +16,17 @@ bool IsFolder(std::string_view path) {
   return path.size() < kMaxPathBytes && path.find('\0') == std::string_view::npos;
 }
 
+// As a command that asks for nothing: that is all a shell can be that doesn't know its command.
+bool IsPlain(const v1::Start& start) {
+  return start.merge_streams() && !start.stdin_pipe() && start.command_bytes() == 0 &&
+         !start.has_command() && start.cwd().empty() && start.env().empty();
+}
+
 // Groups, terminals and framed data come with the hosts that need them.
 bool IsServed(const v1::Start& start) {
   return !start.gate() && !start.terminal() && start.command_bytes() <= kMaxCommandBytes &&
          (!start.has_command() || start.command().size() == start.command_bytes()) &&
-         IsFolder(start.cwd());
+         IsFolder(start.cwd()) && (!start.standby() || IsPlain(start));
 }
 
 }  // namespace
@@ -42,6 +49,8 @@ std::optional<Job> Job::Collect(const v1::Start& start, std::vector<UniqueFd> de
   job.setup_.workspace = std::string(workspace);
   job.setup_.folder = start.cwd();
   job.setup_.environment = *std::move(environment);
+  job.command_bytes_ = start.command_bytes();
+  job.standby_ = start.standby();
   return job;
 }
 
@@ -51,8 +60,11 @@ std::optional<Refusal> Job::Append(std::string_view part) {
 }
 
 std::optional<Refusal> Job::Run(std::optional<Supervisor> spare) {
-  if (!text_->Seal().ok()) return Refusal{v1::Refused::BAD_REQUEST, EINVAL};
-  setup_.command = text_->fd();
+  if (text_->size() != command_bytes_ || !text_->Seal().ok()) {
+    return Refusal{v1::Refused::BAD_REQUEST, EINVAL};
+  }
+  setup_.command = pipes_.text ? pipes_.text.get() : text_->fd();
+  setup_.ready = pipes_.ready.get();
   setup_.stdin_read = pipes_.stdin_read.get();
   setup_.stdout_write = pipes_.stdout_write.get();
   setup_.stderr_write = pipes_.stderr_write.get();
@@ -62,6 +74,11 @@ std::optional<Refusal> Job::Run(std::optional<Supervisor> spare) {
     return std::nullopt;
   }
   return Fork();
+}
+
+bool Job::Expected() const {
+  pollfd ready{pipes_.ready.get(), POLLIN, 0};
+  return ::poll(&ready, 1, 0) >= 0 && (ready.revents & (POLLHUP | POLLERR)) == 0;
 }
 
 std::optional<Refusal> Job::Fork() {
@@ -153,6 +170,7 @@ v1::FromInit Job::News(const std::string& id) const {
       frame.mutable_exited()->set_wait_status(wait_status_);
       frame.mutable_exited()->set_left_behind(static_cast<std::uint32_t>(left_behind_));
       frame.mutable_exited()->set_supervisor_lost(supervisor_lost_);
+      frame.mutable_exited()->set_gone(stage_ == Stage::kGone);
       break;
     case Stage::kExited:
     case Stage::kGone:
@@ -162,7 +180,10 @@ v1::FromInit Job::News(const std::string& id) const {
   return frame;
 }
 
-void Job::NewsSent() { told_ = static_cast<Stage>(static_cast<int>(told_) + 1); }
+void Job::NewsSent() {
+  const bool all = told_ == Stage::kStarted;
+  told_ = all ? stage_ : static_cast<Stage>(static_cast<int>(told_) + 1);
+}
 
 v1::JobState Job::State(const std::string& id) const {
   v1::JobState state;

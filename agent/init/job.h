@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "agent/init/command_text.h"
 #include "agent/init/job_pipes.h"
 #include "agent/init/supervisor.h"
+#include "common/command_text.h"
 #include "sandkeep/init/v1/init.pb.h"
 
 namespace sandkeep::init {
@@ -53,6 +53,11 @@ class Job {
 
   Stage stage() const { return stage_; }
   bool forgotten() const { return forgotten_; }
+  // Its shell waits for a command.
+  bool standby() const { return standby_; }
+  void Use() { standby_ = false; }
+  // Somebody can still give it one.
+  bool Expected() const;
   // A tree that no supervisor holds: whoever kills it finds it below PID 1.
   bool orphaned() const { return orphaned_; }
   // The supervisor's, while there is one.
@@ -81,6 +86,7 @@ class Job {
   void LetGo();
 
   std::optional<CommandText> text_;
+  std::size_t command_bytes_ = 0;
   JobPipes pipes_;
   CommandSetup setup_;
   std::optional<Supervisor> supervisor_;
@@ -93,6 +99,7 @@ class Job {
   bool orphaned_ = false;
   bool doomed_ = false;
   bool forgotten_ = false;
+  bool standby_ = false;
   std::chrono::steady_clock::time_point exited_;
 };
 

@@ -14,6 +14,21 @@ bool IsPipeEnd(const UniqueFd& end, int access) {
   return flags >= 0 && (flags & O_ACCMODE) == access;
 }
 
+bool IsFile(const UniqueFd& file) {
+  struct stat about{};
+  return ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode);
+}
+
+// The last two.
+bool TakeStandby(std::vector<UniqueFd>& descriptors, JobPipes& pipes) {
+  if (descriptors.size() < 2) return false;
+  for (UniqueFd* end : {&pipes.ready, &pipes.text}) {
+    *end = std::move(descriptors.back());
+    descriptors.pop_back();
+  }
+  return IsPipeEnd(pipes.ready, O_RDONLY) && IsFile(pipes.text);
+}
+
 // Commands don't expect EAGAIN.
 void MakeBlocking(const UniqueFd& end) {
   if (!end) return;
@@ -31,6 +46,9 @@ void CloseIfDrained(UniqueFd& end) {
 
 absl::StatusOr<JobPipes> JobPipes::Take(const v1::Start& start, std::vector<UniqueFd> descriptors) {
   JobPipes pipes;
+  if (start.standby() && !TakeStandby(descriptors, pipes)) {
+    return absl::InvalidArgumentError("no file and pipe to take a command from");
+  }
   std::vector<std::pair<UniqueFd*, int>> order = {{&pipes.stdout_write, O_WRONLY}};
   if (!start.merge_streams()) order.emplace_back(&pipes.stderr_write, O_WRONLY);
   order.emplace_back(&pipes.stdout_read, O_RDONLY);
@@ -56,9 +74,7 @@ absl::StatusOr<JobPipes> JobPipes::Take(const v1::Start& start, std::vector<Uniq
 }
 
 void JobPipes::CloseCommandEnds() {
-  stdin_read.Reset();
-  stdout_write.Reset();
-  stderr_write.Reset();
+  for (UniqueFd* end : {&stdin_read, &stdout_write, &stderr_write, &text, &ready}) end->Reset();
 }
 
 void JobPipes::CloseKept() {

@@ -15,6 +15,9 @@ struct JobPipes {
   UniqueFd stdin_read;
   UniqueFd stdout_write;
   UniqueFd stderr_write;
+  // The command's text and its coming, of a shell that stands by.
+  UniqueFd text;
+  UniqueFd ready;
   // Kept.
   UniqueFd stdout_read;
   UniqueFd stderr_read;

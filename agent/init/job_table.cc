@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "agent/init/process_tree.h"
 #include "agent/init/sweep.h"
@@ -35,6 +36,8 @@ void JobTable::Handle(Request request) {
       return Append(frame.command());
     case v1::ToInit::kRun:
       return Run(frame.run().job_id());
+    case v1::ToInit::kUse:
+      return Use(frame.use());
     case v1::ToInit::kSignal:
       return Signal(frame.signal());
     case v1::ToInit::kInput:
@@ -65,6 +68,8 @@ void JobTable::Hello(const v1::Hello& hello) {
                 [](const auto& entry) { return entry.second.stage() == Job::Stage::kCollecting; });
   std::vector<v1::JobState> states;
   for (auto& [id, job] : jobs_) {
+    // It ends by itself, since who could use it is gone.
+    if (job.standby()) job.Forget();
     if (job.forgotten()) continue;
     if (job.stage() == Job::Stage::kGone) job.CloseDrained();
     job.AllTold();
@@ -111,6 +116,36 @@ void JobTable::Run(const std::string& id) {
   if (job->stage() != Job::Stage::kCollecting) return channel_.CountDropped();
   const std::optional<Refusal> refusal = job->Run(spare_.Take());
   if (refusal.has_value()) RefuseAndErase(id, *refusal);
+}
+
+void JobTable::Use(const v1::Use& use) {
+  const auto standby = jobs_.find(use.standby_id());
+  const bool usable = standby != jobs_.end() && standby->second.standby() &&
+                      use.job_id().size() == JobId::kBytes && !jobs_.contains(use.job_id());
+  if (!usable) return channel_.CountDropped();
+  auto entry = jobs_.extract(standby);
+  entry.key() = use.job_id();
+  entry.mapped().Use();
+  const bool waits = entry.mapped().stage() == Job::Stage::kCollecting;
+  jobs_.insert(std::move(entry));
+  if (waits) Run(use.job_id());
+}
+
+bool JobTable::Quiet() const {
+  return std::all_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+    const Job& job = entry.second;
+    return job.stage() == Job::Stage::kGone ||
+           (job.standby() && job.stage() == Job::Stage::kCollecting);
+  });
+}
+
+void JobTable::StartStandbys() {
+  const auto entry = std::find_if(jobs_.begin(), jobs_.end(), [](const auto& candidate) {
+    return candidate.second.standby() && candidate.second.stage() == Job::Stage::kCollecting;
+  });
+  if (entry == jobs_.end() || !Quiet()) return;
+  if (entry->second.Expected()) return Run(entry->first);
+  RefuseAndErase(entry->first, {v1::Refused::BAD_REQUEST, ECANCELED});
 }
 
 void JobTable::Signal(const v1::Signal& signal) {
@@ -193,7 +228,8 @@ void JobTable::SupervisorEnded(pid_t pid, int wait_status) {
 std::optional<std::chrono::milliseconds> JobTable::UntilSpare() const {
   if (!spare_.wanted()) return std::nullopt;
   const bool busy = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
-    return entry.second.supervisor() != 0 && entry.second.stage() < Job::Stage::kExited;
+    const Job& job = entry.second;
+    return job.supervisor() != 0 && job.stage() < Job::Stage::kExited && !job.standby();
   });
   return busy ? kSpareDelay : std::chrono::milliseconds(0);
 }

@@ -45,6 +45,9 @@ class JobTable {
   std::optional<std::chrono::milliseconds> UntilSpare() const;
   void MakeSpare() { spare_.Make(); }
 
+  // A shell that is to stand by starts once nothing of any job lives.
+  void StartStandbys();
+
   // Says what hasn't been said. False: the channel takes no more now.
   bool TellNews();
 
@@ -55,6 +58,7 @@ class JobTable {
   void Start(const v1::Start& start, std::vector<UniqueFd> descriptors);
   void Append(const v1::Command& command);
   void Run(const std::string& id);
+  void Use(const v1::Use& use);
   void Signal(const v1::Signal& signal);
   void Input(const v1::Input& input);
   void Forget(const std::string& id);
@@ -69,6 +73,7 @@ class JobTable {
   // Ended jobs that the agent has forgotten go.
   void EraseForgotten();
   void SweepNow();
+  bool Quiet() const;
   // The one that waits for a command included.
   std::vector<pid_t> Supervisors() const;
 

@@ -51,6 +51,7 @@ void Loop::Turn() {
   jobs_->TakeReports(absl::MakeConstSpan(waits).subspan(kFirstReport));
   if ((waits[1].revents & POLLIN) != 0) TakeChildren();
   jobs_->SweepIfDue();
+  jobs_->StartStandbys();
   told_ = jobs_->TellNews();
 }
 

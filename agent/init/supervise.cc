@@ -1,6 +1,7 @@
 #include "agent/init/supervise.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -20,29 +21,38 @@
 namespace sandkeep::init {
 namespace {
 
-// The supervisor's descriptors: the command inherits the first four as they stand.
-constexpr int kCommandFd = 3;
-constexpr int kReportFd = 4;
-
 constexpr const char* kShell = "/bin/bash";
 
 // Evaluates the text on descriptor 3, so that the command stands in no argument vector. The name is
 // unset first: were it exported by the caller, the text would reach the environment of every child.
 // `|| :` because read says 1 at the end of the file, and the caller may have asked for errexit.
-constexpr const char* kScript =
-    "unset -v __sandkeep; IFS= read -r -d '' -u 3 __sandkeep || :; exec 3<&-; "
-    "eval \"$__sandkeep\"";
+#define SANDKEEP_EVAL_COMMAND                                                 \
+  "unset -v __sandkeep; IFS= read -r -d '' -u 3 __sandkeep || :; exec 3<&-; " \
+  "eval \"$__sandkeep\""
+constexpr const char* kScript = SANDKEEP_EVAL_COMMAND;
+
+// Before that, a shell that stands by waits for a byte. Without one nobody is left who could give
+// it a command. How long it stood by is none of the command's business.
+constexpr const char* kStandbyScript =
+    "IFS= read -r -n 1 -u 5 __sandkeep || kill -HUP $$; exec 5<&-; "
+    "SECONDS=0; " SANDKEEP_EVAL_COMMAND;
+#undef SANDKEEP_EVAL_COMMAND
 
 // When memory runs out the kernel should choose a command, never what reports on it.
 constexpr char kCommandOomScore[] = "300";
 
 constexpr pid_t kNoCommand = 0;
 
-// Sources are above kReportFd, since init holds everything up to it.
-void TakeReportFd(int reports) {
+// Sources are above kReportFd, since init holds everything up to it; so `ready` may stand where it
+// belongs, and goes there last.
+void TakeReportFd(int reports, int ready = -1) {
   ::dup3(reports, kReportFd, O_CLOEXEC);
+  if (ready >= 0) {
+    ::dup2(ready, kReadyFd);
+    ::fcntl(kReadyFd, F_SETFD, 0);
+  }
   // The channel and other jobs' pipes go: a writer kept here would be an end that never comes.
-  ::close_range(kReportFd + 1, ~0U, 0);
+  ::close_range(ready < 0 ? kReadyFd : kReadyFd + 1, ~0U, 0);
 }
 
 void ArrangeDescriptors(const CommandSetup& setup, int reports) {
@@ -50,7 +60,7 @@ void ArrangeDescriptors(const CommandSetup& setup, int reports) {
   ::dup2(setup.stdout_write, STDOUT_FILENO);
   ::dup2(setup.stderr_write >= 0 ? setup.stderr_write : setup.stdout_write, STDERR_FILENO);
   ::dup2(setup.command, kCommandFd);
-  TakeReportFd(reports);
+  TakeReportFd(reports, setup.ready);
 }
 
 void Send(const Report& report) { ::send(kReportFd, &report, sizeof report, MSG_NOSIGNAL); }
@@ -63,7 +73,10 @@ bool EnterFolder(const char* workspace, const char* folder) {
 // The score that this process has while it spawns, since the command inherits it.
 class CommandOomScore {
  public:
-  CommandOomScore() : file_(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC)) {
+  CommandOomScore() {
+    const UniqueFd file(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+    // Out of the way of the command's.
+    file_.Reset(::fcntl(file.get(), F_DUPFD_CLOEXEC, kReadyFd + 1));
     const ssize_t size = file_ ? ::pread(file_.get(), own_.data(), own_.size(), 0) : 0;
     own_size_ = size > 0 ? static_cast<std::size_t>(size) : 0;
     Write({kCommandOomScore, sizeof kCommandOomScore - 1});
@@ -81,6 +94,13 @@ class CommandOomScore {
   UniqueFd file_;
   std::array<char, 16> own_;
   std::size_t own_size_ = 0;
+};
+
+// What differs from one shell to the next.
+struct Shell {
+  const char* folder;
+  char* const* environment;
+  bool standby;
 };
 
 void Nothing(int /*signal*/) {}
@@ -101,9 +121,10 @@ void CatchSignals() {
 }
 
 // In the memory of the supervisor, which waits: system calls only.
-[[noreturn]] void BecomeShell(char* const* environment, volatile int* error) {
+[[noreturn]] void BecomeShell(const Shell& shell, volatile int* error) {
   char* const arguments[] = {const_cast<char*>("bash"), const_cast<char*>("-l"),
-                             const_cast<char*>("-c"), const_cast<char*>(kScript), nullptr};
+                             const_cast<char*>("-c"),
+                             const_cast<char*>(shell.standby ? kStandbyScript : kScript), nullptr};
   ::setsid();
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
@@ -111,18 +132,18 @@ void CatchSignals() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execve(kShell, arguments, environment);
+  ::execve(kShell, arguments, shell.environment);
   *error = errno;
   ::_exit(EXIT_FAILURE);
 }
 
 // The shell in a session of its own. Its pid, or kNoCommand and an errno. By vfork and not
 // posix_spawn, which makes two system calls for each signal there is.
-pid_t SpawnShell(char* const* environment, int& error) {
+pid_t SpawnShell(const Shell& shell, int& error) {
   // Read again after the child wrote it.
   volatile int failure = 0;
   const pid_t pid = ::vfork();
-  if (pid == 0) BecomeShell(environment, &failure);
+  if (pid == 0) BecomeShell(shell, &failure);
   error = pid < 0 ? errno : failure;
   return error == 0 ? pid : kNoCommand;
 }
@@ -140,10 +161,10 @@ void Prepare() {
 }
 
 // Reports the command's pid, or that there is none.
-pid_t StartCommand(const char* workspace, const char* folder, char* const* environment) {
-  if (!EnterFolder(workspace, folder)) Refuse(Report::Kind::kBadFolder, errno);
+pid_t StartCommand(const char* workspace, const Shell& shell) {
+  if (!EnterFolder(workspace, shell.folder)) Refuse(Report::Kind::kBadFolder, errno);
   int error = 0;
-  const pid_t pid = SpawnShell(environment, error);
+  const pid_t pid = SpawnShell(shell, error);
   if (error == EAGAIN || error == ENOMEM) Refuse(Report::Kind::kCannotFork, error);
   if (error != 0) Refuse(Report::Kind::kNoShell, error);
   Send({.kind = Report::Kind::kStarted, .value = pid});
@@ -162,11 +183,14 @@ void ReportExit(int status) {
     report.left_behind = static_cast<int>(ProcessTree::Snapshot().LivingBelow({::getpid()}).size());
   }
   Send(report);
+  // Ending takes its time, and the kernel likes to have init wait for this processor.
+  if (report.gone != 0) ::sched_yield();
 }
 
 [[noreturn]] void Reap(pid_t command) {
   // The command has them now; a reader must see the end when the last of the tree is gone.
   ::close_range(STDIN_FILENO, kCommandFd, 0);
+  ::close(kReadyFd);
   (void)!::chdir("/");
   for (;;) {
     int status = 0;
@@ -184,8 +208,10 @@ void Supervise(CommandSetup& setup, int reports) {
   pid_t command = kNoCommand;
   {
     const CommandOomScore score;
-    command = StartCommand(setup.workspace.c_str(), setup.folder.c_str(),
-                           setup.environment.Pointers().data());
+    const std::vector<char*> environment = setup.environment.Pointers();
+    command = StartCommand(setup.workspace.c_str(), {.folder = setup.folder.c_str(),
+                                                     .environment = environment.data(),
+                                                     .standby = setup.ready >= 0});
   }
   Reap(command);
 }
@@ -200,7 +226,9 @@ void WaitAndSupervise(const std::string& workspace, int reports) {
     ::close_range(STDIN_FILENO, kCommandFd, 0);
     HandOver order;
     if (!order.Receive(kReportFd)) ::_exit(EXIT_FAILURE);
-    command = StartCommand(workspace.c_str(), order.folder(), order.environment());
+    command = StartCommand(
+        workspace.c_str(),
+        {.folder = order.folder(), .environment = order.environment(), .standby = order.standby()});
   }
   Reap(command);
 }

@@ -31,6 +31,7 @@ struct Report {
 
 struct CommandSetup {
   int command = -1;
+  int ready = -1;       // A shell that stands by reads a byte here before it reads the command.
   int stdin_read = -1;  // -1: /dev/null
   int stdout_write = -1;
   int stderr_write = -1;  // -1: into stdout's

@@ -117,6 +117,19 @@ absl::StatusOr<std::vector<OutFrame>> StartFrames(InitStart start) {
   return frames;
 }
 
+std::vector<OutFrame> StandbyFrames(InitStandby shell) {
+  ToInit message;
+  init::v1::Start& body = *message.mutable_start();
+  body.set_job_id(shell.id.bytes());
+  body.set_merge_streams(true);
+  body.set_standby(true);
+  std::vector<OutFrame> frames = OneFrame(message);
+  for (UniqueFd* fd : {&shell.stdout_write, &shell.stdout_read, &shell.text, &shell.ready}) {
+    frames.front().descriptors.push_back(std::move(*fd));
+  }
+  return frames;
+}
+
 absl::Status RefusalStatus(const init::v1::Refused& refused) {
   using init::v1::Refused;
   switch (refused.reason()) {

@@ -18,6 +18,8 @@ absl::StatusOr<std::vector<OutFrame>> StartFrames(InitStart start);
 // Why init couldn't start a job. ResourceExhausted: a limit; InvalidArgument: cwd; else Internal.
 absl::Status RefusalStatus(const init::v1::Refused& refused);
 
+std::vector<OutFrame> StandbyFrames(InitStandby shell);
+
 std::vector<OutFrame> OneFrame(const init::v1::ToInit& message);
 
 }  // namespace sandkeep

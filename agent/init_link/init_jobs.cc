@@ -44,10 +44,29 @@ absl::Status InitJobs::CheckKnown(const JobId& id) const {
   return absl::FailedPreconditionError("init no longer has this job");
 }
 
-void InitJobs::Forget(const JobId& id) { jobs_.erase(id); }
+void InitJobs::Forget(const JobId& id) {
+  jobs_.erase(id);
+  absl::erase_if(used_, [&](const auto& entry) { return entry.second == id; });
+}
+
+absl::Status InitJobs::Use(const JobId& standby, const JobId& id) {
+  RETURN_IF_ERROR(CheckKnown(standby));
+  if (jobs_.contains(id)) return absl::AlreadyExistsError("init has this job already");
+  auto entry = jobs_.extract(standby);
+  jobs_.emplace(id, entry.mapped());
+  used_.emplace(standby, id);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JobId> InitJobs::NameOf(const std::string& bytes) const {
+  ASSIGN_OR_RETURN(JobId id, IdOf(bytes));
+  const auto used = used_.find(id);
+  if (used != used_.end()) return used->second;
+  return id;
+}
 
 absl::StatusOr<JobId> InitJobs::Advance(const std::string& bytes, State from, State to) {
-  ASSIGN_OR_RETURN(JobId id, IdOf(bytes));
+  ASSIGN_OR_RETURN(JobId id, NameOf(bytes));
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return Lied("spoke of a job that we don't know");
   if (found->second != from) return Lied("spoke of a job out of order");
@@ -82,7 +101,7 @@ absl::StatusOr<JobId> InitJobs::Started(const init::v1::Started& frame) {
 absl::StatusOr<JobId> InitJobs::Exited(const init::v1::Exited& frame) {
   if (!IsWaitStatus(frame.wait_status())) return Lied("sent an exit status that is none");
   if (frame.left_behind() > kMaxPid) return Lied("counted more processes than there can be");
-  return Advance(frame.job_id(), State::kRunning, State::kExited);
+  return Advance(frame.job_id(), State::kRunning, frame.gone() ? State::kGone : State::kExited);
 }
 
 absl::StatusOr<JobId> InitJobs::Gone(const init::v1::Gone& frame) {
@@ -90,25 +109,26 @@ absl::StatusOr<JobId> InitJobs::Gone(const init::v1::Gone& frame) {
 }
 
 absl::StatusOr<JobId> InitJobs::Waiting(const init::v1::Waiting& frame) {
-  ASSIGN_OR_RETURN(JobId id, IdOf(frame.job_id()));
+  ASSIGN_OR_RETURN(JobId id, NameOf(frame.job_id()));
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return Lied("spoke of a job that we don't know");
   if (found->second == State::kStarting) return Lied("spoke of a job out of order");
   return id;
 }
 
-absl::StatusOr<bool> InitJobs::Refused(const init::v1::Refused& frame, const JobId& id) {
+absl::StatusOr<std::optional<JobId>> InitJobs::Refused(const init::v1::Refused& frame) {
+  ASSIGN_OR_RETURN(JobId id, NameOf(frame.job_id()));
   if (!init::v1::Refused::Reason_IsValid(frame.reason())) return Lied("refused for no reason");
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) {
-    if (std::find(refused_.begin(), refused_.end(), id) != refused_.end()) return false;
+    if (std::find(refused_.begin(), refused_.end(), id) != refused_.end()) return std::nullopt;
     return Lied("refused a job that we don't know");
   }
-  if (found->second != State::kStarting) return false;
-  jobs_.erase(found);
+  if (found->second != State::kStarting) return std::nullopt;
+  Forget(id);
   if (refused_.size() >= kMaxInitJobs) refused_.pop_front();
   refused_.push_back(id);
-  return true;
+  return id;
 }
 
 }  // namespace sandkeep

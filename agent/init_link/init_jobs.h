@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -20,6 +21,8 @@ class InitJobs {
   // FailedPrecondition: init can't be told more of this job.
   absl::Status CheckKnown(const JobId& id) const;
   void Forget(const JobId& id);
+  // The shell that stood by is this job; what init says of it under the old name counts for it.
+  absl::Status Use(const JobId& standby, const JobId& id);
 
   absl::StatusOr<JobId> Adopt(const init::v1::JobState& state);
   absl::StatusOr<JobId> Started(const init::v1::Started& frame);
@@ -27,15 +30,19 @@ class InitJobs {
   absl::StatusOr<JobId> Gone(const init::v1::Gone& frame);
   absl::StatusOr<JobId> Waiting(const init::v1::Waiting& frame);
 
-  // True: the job can't start, and is no longer init's. False: an answer to a later frame of a job
+  // The job that can't start, and is no longer init's. Nothing: an answer to a later frame of a job
   // refused before, or to a signal that came too late: it changes nothing.
-  absl::StatusOr<bool> Refused(const init::v1::Refused& frame, const JobId& id);
+  absl::StatusOr<std::optional<JobId>> Refused(const init::v1::Refused& frame);
 
  private:
   enum class State { kStarting, kRunning, kExited, kGone };
   absl::StatusOr<JobId> Advance(const std::string& bytes, State from, State to);
 
+  absl::StatusOr<JobId> NameOf(const std::string& bytes) const;
+
   absl::flat_hash_map<JobId, State> jobs_;
+  // From the name of a shell that stood by.
+  absl::flat_hash_map<JobId, JobId> used_;
   // Init answers each part of a command that it has refused. The latest ones.
   std::deque<JobId> refused_;
 };

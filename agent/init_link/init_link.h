@@ -48,6 +48,14 @@ struct InitStart {
   UniqueFd stdout_write, stderr_write, stdout_read, stderr_read, stdin_read, stdin_write;
 };
 
+// A shell that is to wait for a command: the ends for init, and what the command will come by.
+struct InitStandby {
+  JobId id;
+  UniqueFd stdout_write, stdout_read;
+  UniqueFd text;   // A file.
+  UniqueFd ready;  // A pipe's read end: its first byte says that the text is there.
+};
+
 // What init reports, on the strand, each after the one that must come before it: Started or
 // Refused, Exited, Gone.
 class InitEvents {
@@ -78,6 +86,10 @@ class InitLink {
   // Queues the command and everything it needs; OnStarted or OnRefused follows. InvalidArgument:
   // over the limits of the protocol.
   virtual absl::Status Start(InitStart start) = 0;
+  // Has a shell made that waits. Events name it as they name a job, until it is used.
+  virtual absl::Status StandBy(InitStandby shell) = 0;
+  // It is this job from here on.
+  virtual absl::Status Use(const JobId& standby, const JobId& id) = 0;
   // Init closes its copy of the write end of the job's stdin.
   virtual absl::Status EndInput(const JobId& id) = 0;
   virtual absl::Status Signal(const JobId& id, int signal, bool tree) = 0;

@@ -21,6 +21,10 @@ absl::StatusOr<JobPipes> MakePipes(const JobSpec& spec) {
   return pipes;
 }
 
+absl::StatusOr<JobPipes> PipesOf(StandbyShell& shell) {
+  return JobPipes{.out = std::move(shell.out), .err = {}, .in = {}};
+}
+
 InitStart StartOf(JobSpec& spec, JobPipes& pipes) {
   return {.id = spec.id,
           .command = std::move(spec.command),

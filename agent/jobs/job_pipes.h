@@ -5,6 +5,7 @@
 #include "agent/init_link/init_link.h"
 #include "agent/jobs/job.h"
 #include "agent/jobs/pipe.h"
+#include "agent/jobs/standby.h"
 
 namespace sandkeep {
 
@@ -16,6 +17,9 @@ struct JobPipes {
 
 // Those that the job asks for. ResourceExhausted: no more descriptors or memory for pipes.
 absl::StatusOr<JobPipes> MakePipes(const JobSpec& spec);
+
+// Those of a shell that is there already; init has its ends.
+absl::StatusOr<JobPipes> PipesOf(StandbyShell& shell);
 
 // Takes what of both is init's.
 InitStart StartOf(JobSpec& spec, JobPipes& pipes);

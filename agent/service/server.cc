@@ -9,7 +9,7 @@
 
 #include <utility>
 
-#include "agent/client/grpc_log.h"
+#include "agent/client/grpc_setup.h"
 #include "agent/peer_listener/peer_listener.h"
 #include "agent/service/agent_service.h"
 #include "agent/service/file_reader.h"
@@ -116,7 +116,7 @@ absl::StatusOr<std::unique_ptr<AgentServer>> StartAgentServer(boost::asio::any_i
                                                               SandboxManager& manager,
                                                               HostFacts facts,
                                                               ServerOptions options) {
-  RouteGrpcLog();
+  SetUpGrpc();
   grpc::EnableDefaultHealthCheckService(true);
   auto server = std::make_unique<Server>();
   RETURN_IF_ERROR(server->Start(std::move(executor), manager, facts, options));

@@ -1,5 +1,7 @@
 #include "agent/store/sqlite_store.h"
 
+#include <boost/asio/post.hpp>
+
 #include "agent/store/rows.h"
 #include "agent/store/schema.h"
 #include "common/status_macros.h"
@@ -7,6 +9,9 @@
 
 namespace sandkeep {
 namespace {
+
+// Rows of jobs that the log takes before it is moved into the file: a megabyte or two.
+constexpr int kPutsPerCheckpoint = 500;
 
 // Reads every row; one that this program can't have written is left out and logged: a damaged row
 // must not keep the others from starting, and a sandbox's comes back from the binding of its
@@ -49,6 +54,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
                    Database::Open(path, Database::Durability::kFull, kStoreMigrations));
   ASSIGN_OR_RETURN(Database quick,
                    Database::Open(path, Database::Durability::kNormal, kStoreMigrations));
+  RETURN_IF_ERROR(quick.LeaveLogToCheckpoints());
   ASSIGN_OR_RETURN(Statement put_job, quick.Prepare(PutSql("jobs", kJobColumns)));
   ASSIGN_OR_RETURN(Statement touch,
                    quick.Prepare("UPDATE sandboxes SET last_used = ?2 WHERE key = ?1"));
@@ -128,11 +134,36 @@ Async<std::vector<JobRow>> SqliteStore::LoadJobs() {
 }
 
 Async<void> SqliteStore::PutJob(JobRow row) {
+  if (const std::optional<absl::Status> put = PutJobHere(row)) co_return *put;
   auto body = [this, row = std::move(row)]() -> absl::Status {
     BindJob(db_.put_job, row);
     return db_.put_job.Run();
   };
-  return OnThread(std::move(body));
+  auto queued = OnThread(std::move(body));
+  co_return co_await std::move(queued);
+}
+
+std::optional<absl::Status> SqliteStore::PutJobHere(const JobRow& row) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || queued_ > 0) return std::nullopt;
+  BindJob(db_.put_job, row);
+  absl::Status put = db_.put_job.Run();
+  if (++puts_since_checkpoint_ >= kPutsPerCheckpoint) {
+    puts_since_checkpoint_ = 0;
+    CheckpointSoon();
+  }
+  return put;
+}
+
+void SqliteStore::CheckpointSoon() {
+  ++queued_;
+  auto checkpoint = [this]() {
+    const std::lock_guard lock(mutex_);
+    const absl::Status done = db_.quick.Checkpoint();
+    if (!done.ok()) Log(Severity::kWarning, "store.not_checkpointed", {{"why", done}});
+    --queued_;
+  };
+  boost::asio::post(thread_.get_executor(), std::move(checkpoint));
 }
 
 Async<void> SqliteStore::DeleteJobs(std::vector<JobId> ids) {

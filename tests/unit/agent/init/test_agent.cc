@@ -246,6 +246,11 @@ bool TestAgent::TakeOne(steady_clock::time_point deadline) {
       EXPECT_TRUE(parsed.ParseFromString(frame->bytes));
       EXPECT_TRUE(frame->descriptors.empty());
       kept_.push_back(parsed);
+      if (parsed.has_exited() && parsed.exited().gone()) {
+        v1::FromInit gone;
+        gone.mutable_gone()->set_job_id(parsed.exited().job_id());
+        kept_.push_back(gone);
+      }
       return true;
     }
     if (!absl::IsResourceExhausted(frame.status()) || steady_clock::now() >= deadline) return false;

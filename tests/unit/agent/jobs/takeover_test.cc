@@ -84,7 +84,7 @@ TEST_F(TakeoverTest, AProcessLeftBehindPrintsOnThroughTheNextAgent) {
   EXPECT_EQ(Watch(id).out, "now\n");
   KillAgent();
   NextAgent();
-  EXPECT_EQ(table_->left_behind(), 1);
+  RunUntil([&]() { return table_->left_behind() == 1; });
   Run("echo > go");
   AwaitOutput(id, 10);
   EXPECT_EQ(Watch(id).out, "now\nlater\n");

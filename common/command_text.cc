@@ -1,4 +1,4 @@
-#include "agent/init/command_text.h"
+#include "common/command_text.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 
 #include "common/status_codes.h"
 
-namespace sandkeep::init {
+namespace sandkeep {
 namespace {
 
 // Asked for since Linux 6.3; glibc 2.36 doesn't name it.
@@ -23,18 +23,18 @@ int MakeFile() {
 
 }  // namespace
 
-std::optional<CommandText> CommandText::Create(std::size_t size, int& error) {
+std::optional<CommandText> CommandText::Create(std::size_t limit, int& error) {
   UniqueFd file(MakeFile());
   if (!file) {
     error = errno;
     return std::nullopt;
   }
-  return CommandText(std::move(file), size);
+  return CommandText(std::move(file), limit);
 }
 
 absl::Status CommandText::Append(std::string_view part) {
-  if (part.size() > size_ - written_) {
-    return absl::InvalidArgumentError("more of a command than was announced");
+  if (part.size() > limit_ - written_) {
+    return absl::InvalidArgumentError("more of a command than there may be");
   }
   // By offset: the shell shares this description and reads it from its start.
   while (!part.empty()) {
@@ -48,10 +48,9 @@ absl::Status CommandText::Append(std::string_view part) {
 }
 
 absl::Status CommandText::Seal() {
-  if (written_ != size_) return absl::FailedPreconditionError("a command that isn't whole");
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (::fcntl(file_.get(), F_ADD_SEALS, kSeals) != 0) return ErrnoStatus(errno, "F_ADD_SEALS");
   return absl::OkStatus();
 }
 
-}  // namespace sandkeep::init
+}  // namespace sandkeep

@@ -1,6 +1,8 @@
-#include "agent/client/grpc_log.h"
+#include "agent/client/grpc_setup.h"
 
 #include <grpc/support/log.h>
+
+#include <cstdlib>
 
 #include "common/log.h"
 
@@ -14,7 +16,8 @@ void LogLine(gpr_log_func_args* line) {
 
 }  // namespace
 
-void RouteGrpcLog() {
+void SetUpGrpc() {
+  ::setenv("GRPC_POLL_STRATEGY", "poll", /*overwrite=*/0);
   gpr_set_log_function(LogLine);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
 }

@@ -1,0 +1,138 @@
+// What init says of jobs, and what becomes of their records.
+
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "agent/jobs/table.h"
+#include "common/limits.h"
+
+namespace sandkeep {
+
+namespace asio = boost::asio;
+
+void Table::OnStarted(const JobId& id) {
+  if (const EntryPtr job = jobs_.FindLive(id)) job->OnStarted();
+}
+
+void Table::OnExited(const JobId& id, int wait_status, int left_behind, bool supervisor_lost) {
+  standby_.OnExited(id);
+  if (const EntryPtr job = jobs_.FindLive(id)) {
+    job->OnExited(wait_status, left_behind, supervisor_lost);
+  }
+}
+
+void Table::OnGone(const JobId& id) {
+  if (standby_.OnGone(id)) {
+    const absl::Status told = link_->Forget(id);
+    if (!told.ok()) Log(Severity::kWarning, "job.not_forgotten", {{"why", told}});
+    return;
+  }
+  if (const EntryPtr job = jobs_.FindLive(id)) job->OnGone();
+  TellActivity();
+}
+
+void Table::OnWaiting(const JobId& id) {
+  if (const EntryPtr job = jobs_.FindLive(id)) job->OnWaiting();
+}
+
+void Table::OnRefused(const JobId& id, absl::Status reason) {
+  if (standby_.OnGone(id)) return;
+  if (const EntryPtr job = jobs_.FindLive(id)) job->OnRefused(reason);
+}
+
+void Table::OnBroken(absl::Status why) {
+  ++attachment_;
+  Unlink();
+  Log(Severity::kWarning, "init.broken", {{"sandbox", sandbox_.text()}, {"why", why}});
+  if (events_ != nullptr) events_->OnInitBroken(std::move(why));
+}
+
+void Table::SignalTree(const JobId& id, int signal) {
+  if (!link_) return;
+  const absl::Status sent = link_->Signal(id, signal, /*tree=*/true);
+  if (!sent.ok()) Log(Severity::kWarning, "job.not_signalled", {{"job", id.hex()}, {"why", sent}});
+}
+
+void Table::OnEnded(const EntryPtr& job) {
+  TellActivity();
+  unrecorded_.push_back(job);
+  if (unrecorded_.size() > 1) return;
+  record_.expires_after(kRecordDelay);
+  auto due = [self = shared_from_this()](boost::system::error_code) {
+    for (const EntryPtr& ended : std::exchange(self->unrecorded_, {})) {
+      Spawn(self->strand_, "job.record", Record(self, ended));
+    }
+  };
+  record_.async_wait(std::move(due));
+}
+
+void Table::OnSettled(const EntryPtr& job) {
+  jobs_.SetSettled(job);
+  ForgetIfDone(job);
+  TellActivity();
+}
+
+asio::awaitable<void> Table::Record(std::shared_ptr<Table> self, EntryPtr job) {
+  asio::steady_timer pause(self->strand_);
+  while (self->events_ != nullptr) {
+    auto put = self->store_.PutJob(job->row());
+    const absl::Status status = co_await std::move(put);
+    if (status.ok()) break;
+    Log(Severity::kError, "job.not_recorded", {{"job", job->row().id.hex()}, {"why", status}});
+    pause.expires_after(kRecordRetry);
+    co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  if (self->events_ == nullptr) co_return;
+  job->SetRecorded();
+  self->ForgetIfDone(job);
+}
+
+// Init keeps a job until its end is recorded and nothing of it can come any more: an agent that
+// dies before that finds it there again.
+void Table::ForgetIfDone(const EntryPtr& job) {
+  if (!link_ || !job->recorded() || !job->settled()) return;
+  const absl::Status told = link_->Forget(job->row().id);
+  // A job that init had refused, or that another container had.
+  if (!told.ok() && !absl::IsFailedPrecondition(told)) {
+    Log(Severity::kWarning, "job.not_forgotten", {{"why", told}});
+  }
+}
+
+void Table::TellActivity() {
+  asio::post(strand_, [self = shared_from_this()]() {
+    if (self->events_ != nullptr) self->events_->OnActivity();
+  });
+}
+
+Async<void> Table::Forget(absl::Time ended_before) {
+  const std::shared_ptr<Table> self = shared_from_this();
+  std::vector<JobId> ids;
+  for (const EntryPtr& job : jobs_.Forgettable(ended_before)) {
+    ids.push_back(job->row().id);
+    for (std::size_t i = 0; i < job->streams(); ++i) ::unlink(job->spool_path(i).c_str());
+    jobs_.Remove(job);
+  }
+  if (ids.empty()) co_return absl::OkStatus();
+  auto remove = store_.DeleteJobs(std::move(ids));
+  co_return co_await std::move(remove);
+}
+
+// While the command runs: init starts it when all is over.
+void Table::MakeStandby() {
+  asio::post(strand_, [self = shared_from_this()]() {
+    if (self->link_) self->standby_.Make(*self->link_);
+  });
+}
+
+asio::awaitable<void> Table::ForgetSurplus(std::shared_ptr<Table> self) {
+  auto forget = self->Forget(absl::InfinitePast());
+  const absl::Status forgotten = co_await std::move(forget);
+  if (!forgotten.ok()) Log(Severity::kWarning, "job.surplus_left", {{"why", forgotten}});
+}
+
+}  // namespace sandkeep
