@@ -143,6 +143,9 @@ class FakeStream {
       if (!woken.ok()) co_return NothingBefore(until);
     }
   }
+  Async<std::optional<Message>> Next() {
+    return NextBefore(AgentStream<Message>::TimePoint::max());
+  }
   void Abandon() {
     std::function<void()> callback;
     {
