@@ -23,8 +23,8 @@ struct Client {
   std::int64_t registered_at = 0;  // Seconds since 1970.
 
   // Filled in by the registry.
-  std::string id = {};
-  std::string hash = {};  // SHA-256 of the id: what the database knows it by.
+  std::string id;
+  std::string hash;  // SHA-256 of the id: what the database knows it by.
 
   // Whether the browser may be sent to `uri`.
   bool AllowsRedirect(std::string_view uri) const;

@@ -84,13 +84,14 @@ http::Response InvalidRequest(std::string_view why) {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(Database db, AccessKeys& keys, Random& random,
                                                       const Clock& clock) {
-  ASSIGN_OR_RETURN(Secret secret, LoadServerSecret(db, random, clock));
-  std::unique_ptr<Server> server(new Server(std::move(db), std::move(secret), keys, random, clock));
+  ASSIGN_OR_RETURN(const Secret secret, LoadServerSecret(db, random, clock));
+  std::unique_ptr<Server> server(new Server(std::move(db), secret, keys, random, clock));
   RETURN_IF_ERROR(server->store_.Load());
   return server;
 }
 
-Server::Server(Database db, Secret secret, AccessKeys& keys, Random& random, const Clock& clock)
+Server::Server(Database db, const Secret& secret, AccessKeys& keys, Random& random,
+               const Clock& clock)
     : random_(random),
       clock_(clock),
       tokens_(keys, clock),

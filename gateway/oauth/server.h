@@ -36,7 +36,7 @@ class Server : public http::Handler {
   boost::asio::awaitable<void> Handle(http::Exchange& exchange) override;
 
  private:
-  Server(Database db, Secret secret, AccessKeys& keys, Random& random, const Clock& clock);
+  Server(Database db, const Secret& secret, AccessKeys& keys, Random& random, const Clock& clock);
 
   boost::asio::awaitable<http::Response> Answer(const http::Request& request);
   http::Response Register(const http::Request& request);

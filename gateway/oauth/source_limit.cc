@@ -17,7 +17,7 @@ constexpr std::string_view kEverybodyElse = "*";
 
 std::string SourceOf(std::string_view address) {
   in6_addr parsed{};
-  const std::string text(address);
+  std::string text(address);
   if (::inet_pton(AF_INET6, text.c_str(), &parsed) != 1) return text;
   if (IN6_IS_ADDR_V4MAPPED(&parsed)) return text;
   return {reinterpret_cast<const char*>(&parsed), kNetworkBytes};

@@ -180,7 +180,15 @@ class ClientTest : public testing::Test {
  protected:
   FakeRandom random_;
   ClientRegistry registry_{Secret("a server's secret")};
-  Client client_{.name = "An App", .redirect_uris = {"https://app.example.com/cb"}};
+  Client client_ = SomeClient();
+
+ private:
+  static Client SomeClient() {
+    Client client;
+    client.name = "An App";
+    client.redirect_uris = {"https://app.example.com/cb"};
+    return client;
+  }
 };
 
 TEST_F(ClientTest, ItsIdIsWhatItRegistered) {
