@@ -35,21 +35,21 @@ CMD ["/bin/bash", "-l"]
 
 # --- the two processes ---------------------------------------------------------------------------
 
+# host.sh is bash's; podman's own image format knows no SHELL.
 FROM ${BASE} AS build
-SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 COPY deploy/host.sh /src/deploy/host.sh
-RUN . /src/deploy/host.sh; sk_install_packages build
+RUN bash -euo pipefail -c '. /src/deploy/host.sh; sk_install_packages build'
 COPY CMakeLists.txt CMakePresets.json /src/
 COPY proto/ /src/proto/
 COPY common/ /src/common/
 COPY agent/ /src/agent/
 COPY gateway/ /src/gateway/
 # Beside the executables, the names of the packages whose libraries they load.
-RUN . /src/deploy/host.sh; sk_build release; \
+RUN bash -euo pipefail -c '. /src/deploy/host.sh; sk_build release; \
     cd /src/build/release; \
     install -Dst /out/bin gateway/sandkeep-gateway agent/sandkeep-agent agent/ctl/sandkeepctl; \
     install -Dst /out/libexec agent/init/sandkeep-init agent/file_process/sandkeep-files; \
-    sk_library_packages /out/bin/* /out/libexec/* >/out/packages
+    sk_library_packages /out/bin/* /out/libexec/* >/out/packages'
 
 FROM ${BASE} AS gateway
 COPY --from=build /out/packages /tmp/packages
@@ -75,10 +75,9 @@ ENTRYPOINT ["/usr/bin/sandkeep-gateway"]
 # and a volume on /run/sandkeep/agent that the gateway's container shares. The gateway's user has
 # the uid that it has in its own image: the kernel's word for it is all that the agent goes by.
 FROM ${BASE} AS agent
-SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 COPY --from=build /out/packages /tmp/packages
 COPY deploy/host.sh /usr/share/sandkeep/deploy/host.sh
-RUN . /usr/share/sandkeep/deploy/host.sh; \
+RUN bash -euo pipefail -c '. /usr/share/sandkeep/deploy/host.sh; \
     sk_install_packages run; \
     xargs -a /tmp/packages apt-get -qq -y install --no-install-recommends; \
     rm -rf /var/lib/apt/lists/* /tmp/packages; \
@@ -86,7 +85,7 @@ RUN . /usr/share/sandkeep/deploy/host.sh; \
     useradd --system --uid 991 --user-group --groups sandkeep-api --home-dir \
       "$SK_GATEWAY_HOME" --shell /usr/sbin/nologin "$SK_GATEWAY_USER"; \
     sk_create_users; \
-    SK_OCI_RUNTIME=crun sk_write_engine_config
+    SK_OCI_RUNTIME=crun sk_write_engine_config'
 COPY --from=build /out/bin/sandkeep-agent /out/bin/sandkeepctl /usr/bin/
 COPY --from=build /out/libexec/ /usr/libexec/sandkeep/
 USER sandkeep
