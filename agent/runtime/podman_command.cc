@@ -54,8 +54,11 @@ Arguments ResourceLimits(const PodmanOptions& options, const HostLimits& limits)
       StrCat("--ulimit=nofile=", soft, ":", limits.max_files),
       "--ulimit=core=0:0",
   };
-  const std::int64_t processes = std::min<std::int64_t>(options.processes, limits.max_processes);
-  arguments.push_back(StrCat("--ulimit=nproc=", processes, ":", processes));
+  // Beside a limit of the group's it would be met first, and nothing counts how often it was.
+  if (!limits.cgroup.pids) {
+    const std::int64_t processes = std::min<std::int64_t>(options.processes, limits.max_processes);
+    arguments.push_back(StrCat("--ulimit=nproc=", processes, ":", processes));
+  }
   // A limit whose controller isn't delegated would keep the container from starting.
   if (limits.cgroup.memory) {
     // Memory and swap together: no swap beyond the limit.
