@@ -46,7 +46,9 @@ Async<std::vector<std::string>> Problems(PodmanEngine& engine) {
 
 Async<EngineInfo> ProbeEngine(PodmanEngine& engine) {
   EngineInfo info;
-  info.cgroup_v2 = engine.Limits().cgroup.v2;
+  const CgroupSupport cgroup = engine.Limits().cgroup;
+  // Where the host has it and gives us nothing of it, limits land as little as without.
+  info.cgroup_v2 = cgroup.memory && cgroup.cpu && cgroup.pids;
   const auto version = co_await engine.Version();
   if (!version.ok()) {
     info.problems.emplace_back(ToStd(version.status().message()));
