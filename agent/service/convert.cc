@@ -251,8 +251,10 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   v1::Capability* const cgroup = message->add_capabilities();
   cgroup->set_name("cgroup_v2");
   cgroup->set_available(info.engine.cgroup_v2);
-  cgroup->set_detail(info.engine.cgroup_v2 ? "limits land, freezing is the kernel's"
-                                           : "limits of memory and processors don't land");
+  cgroup->set_detail(info.engine.cgroup_v2
+                         ? "limits land, freezing is the kernel's"
+                         : "limits of memory, processors and processes don't land: the host has no "
+                           "cgroup v2, or the agent's unit no Delegate=");
   v1::Capability* const network = message->add_capabilities();
   network->set_name("network");
   network->set_available(info.engine.network != "none");
