@@ -59,8 +59,9 @@ sk_packages() {
         libclang-rt-19-dev shellcheck sqlite3 acl procps curl jq python3 wrk
       ;;
     pytest) echo python3-pytest ;;
+    vm) printf '%s\n' qemu-system-x86 e2fsprogs ;;
     node) printf '%s\n' nodejs npm ;;
-    *) sk_die "no package set named '$set' (build, run, image, test, pytest, node)" ;;
+    *) sk_die "no package set named '$set' (build, run, image, test, pytest, vm, node)" ;;
   esac
 }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The lanes of CI: which suites run over which build. Sourced by run.sh.
 
-LANES=(core asan tsan clang debian12 debian13)
+LANES=(core asan tsan clang debian12 debian13 vm)
 
 run_lanes() {
   local lane started
@@ -34,6 +34,9 @@ lane_clang() {
 
 lane_debian12() { clean_debian bookworm; }
 lane_debian13() { clean_debian trixie; }
+
+# The emulated host runs what was built here, so it is of this machine's release.
+lane_vm() { PRESET=ci run_suites vm; }
 
 # A fresh Debian in a folder: a copy of the clone builds there with that release's compiler and libraries, and its unit and
 # integration tests pass. What needs containers is the core lane's.

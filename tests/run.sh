@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests, and installs what they need first.
-#   tests/run.sh                  every suite
-#   tests/run.sh SUITE…           some: format rules tidy unit integration contract e2e interop demo
-#   tests/run.sh --lane LANE      one lane of CI: core asan tsan clang debian12 debian13
+#   tests/run.sh                  every suite but vm
+#   tests/run.sh SUITE…           some: format rules tidy unit integration contract e2e interop demo vm
+#   tests/run.sh --lane LANE      one lane of CI: core asan tsan clang debian12 debian13 vm
 #   tests/run.sh --all            every lane
 # Each suite, and the whole run, ends with a line `N passed, N failed, N skipped`.
 set -euo pipefail

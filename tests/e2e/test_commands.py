@@ -28,6 +28,7 @@ def sleep_marker():
     return f"9{secrets.randbelow(10**8):08d}"
 
 
+@pytest.mark.host
 def test_a_command_answers_in_both_eras(either_era, shared_label):
     result = either_era.run(shared_label, "echo hello; echo there >&2")
     assert result.exit_code == 0
@@ -35,6 +36,7 @@ def test_a_command_answers_in_both_eras(either_era, shared_label):
     assert result.first_line.startswith(f"[sandbox {shared_label}]")
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("command, code", [("false", 1), ("exit 42", 42), ("no-such-command", 127), ("true", 0),
                                            ("kill -KILL $$", 137)])
 def test_the_exit_code_is_the_commands_own(alice, shared_label, command, code):
@@ -42,11 +44,13 @@ def test_the_exit_code_is_the_commands_own(alice, shared_label, command, code):
     assert (result.exit_code, result.is_error) == (code, False), result
 
 
+@pytest.mark.host
 def test_bash_is_the_shell(alice, shared_label):
     assert alice.output(shared_label, '[[ abc == a* ]] && a=(1 2 3) && echo "${#a[@]}"') == "3\n"
     assert alice.run(shared_label, "set -o pipefail; false | true").exit_code == 1
 
 
+@pytest.mark.host
 def test_each_command_starts_in_the_workspace_with_nothing_carried_over(alice, shared_label):
     alice.output(shared_label, "cd /tmp; export LEFT=over")
     assert alice.output(shared_label, 'echo "$PWD ${LEFT-none}"') == "/workspace none\n"
@@ -61,6 +65,7 @@ def test_a_timeout_ends_the_whole_tree(alice, label):
     wait_for("the tree to end", lambda: not processes_with(marker), 5)
 
 
+@pytest.mark.host
 def test_a_background_process_does_not_hold_the_answer(alice, label):
     result = alice.run(label, "sleep 60 & echo started")
     assert result.output == "started\n"
@@ -107,10 +112,12 @@ def test_one_bad_byte_costs_one_character(alice, shared_label):
         "caf\ufffd ok and some more plain text\n"
 
 
+@pytest.mark.host
 def test_stdin_is_empty_not_ours(alice, shared_label):
     assert alice.run(shared_label, "read -t 5 line; echo $?").output == "1\n"
 
 
+@pytest.mark.host
 def test_the_hosts_environment_stays_outside(alice, shared_label):
     names = alice.output(shared_label, "compgen -e").split()
     for name in ("XDG_RUNTIME_DIR", "STATE_DIR", "AGENT_SOCKET", "INIT_PATH"):

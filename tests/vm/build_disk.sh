@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# build_disk.sh BUILD: prints the folder of an emulated host's disk, kernel and initial ramdisk, and makes it first where there is
+# none of these inputs. It is the Debian release of this machine, since it runs what was built here: with systemd and cgroup v2,
+# with the packages that Sandkeep needs, its users, and an image for sandboxes in the engine's storage. Sandkeep itself comes on
+# a second disk, so that no change of it asks for a new one of these. Root; about three minutes when there is none.
+set -euo pipefail
+
+HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=deploy/host.sh
+. "$HERE/../../deploy/host.sh"
+
+BUILD=${1:?folder of a build}
+RELEASE=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
+DISK_SIZE=6G
+IMAGE=localhost/sandkeep-sandbox
+
+guest_packages() {
+  printf '%s\n' systemd-sysv dbus udev kmod procps linux-image-cloud-amd64 initramfs-tools
+  sk_packages run
+  sk_library_packages "$BUILD"/{gateway/sandkeep-gateway,agent/sandkeep-agent,agent/ctl/sandkeepctl,agent/file_process/sandkeep-files}
+}
+
+hash_input() {
+  { cat "${BASH_SOURCE[0]}" "$HERE"/guest/* && printf '%s\n' "$RELEASE" "$@"; } | sha256sum | cut -c1-16
+}
+
+# make_debian TARGET FORMAT VARIANT PACKAGE…
+make_debian() {
+  local target=$1 format=$2 variant=$3 mirrors lines=()
+  mapfile -t mirrors < <(python3 "$SK_ROOT/deploy/image/host_packages.py" "$RELEASE" --mirrors)
+  ((${#mirrors[@]} == 0)) || lines=("deb ${mirrors[0]} $RELEASE main" "deb ${mirrors[0]} $RELEASE-updates main"
+    "deb ${mirrors[1]} $RELEASE-security main")
+  mmdebstrap --quiet --variant="$variant" --include="$(IFS=, && echo "${*:4}")" --format="$format" \
+    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' "$RELEASE" "$target" "${lines[@]}" >&2
+}
+
+lay_out_guest() {
+  install -Dm 0644 "$HERE/guest/hand.service" "$ROOT/etc/systemd/system/hand.service"
+  install -Dm 0755 "$HERE/guest/hand.py" "$ROOT/usr/local/libexec/hand.py"
+  systemctl --root="$ROOT" --quiet enable hand.service
+  # One address, that of the emulator's own network: whoever asks for none waits for none.
+  install -Dm 0644 "$HERE/guest/network.conf" "$ROOT/etc/systemd/network/10-emulated.network"
+  systemctl --root="$ROOT" --quiet enable systemd-networkd.service
+  systemctl --root="$ROOT" --quiet disable systemd-networkd-wait-online.service
+  systemctl --root="$ROOT" --quiet mask apt-daily.timer apt-daily-upgrade.timer podman-auto-update.timer
+  echo sandkeep-vm >"$ROOT/etc/hostname"
+}
+
+# The image's files are given to the ids that sandboxes use here and now: in the emulated host it takes minutes.
+# shellcheck disable=SC2016 # expanded inside
+fill_storage='set -eu
+  mount --bind "$1" "$1"
+  cd "$1"
+  mount -t proc proc proc
+  mount --rbind /sys sys
+  mount --rbind /dev dev
+  mount -t tmpfs -o mode=0755 tmpfs run
+  mount -t tmpfs -o mode=1777 tmpfs tmp
+  mkdir -p run/old run/deploy
+  mount --bind "$2" run/deploy
+  pivot_root . run/old
+  cp run/old"$3" tmp/image.tar
+  umount -l /run/old
+  . /run/deploy/host.sh
+  sk_create_users
+  sk_prepare_host
+  sk_podman import -q - "$4" <tmp/image.tar >/dev/null
+  container=$(sk_podman create --userns=nomap --network none --pull=never "$4" true)
+  sk_podman container init "$container" >/dev/null
+  sk_podman rm -f -t 0 "$container" >/dev/null'
+
+make_disk() {
+  local folder=$1
+  shift
+  ROOT=$WORK/root
+  make_debian "$WORK/image.tar" tar minbase procps
+  make_debian "$ROOT" directory important "$@"
+  lay_out_guest
+  unshare --mount --pid --fork --propagation private bash -c "$fill_storage" _ "$ROOT" "$SK_ROOT/deploy" "$WORK/image.tar" "$IMAGE" >&2
+  cp "$ROOT"/boot/vmlinuz-* "$folder/vmlinuz"
+  cp "$ROOT"/boot/initrd.img-* "$folder/initrd"
+  rm -rf "${ROOT:?}"/boot/* "$ROOT"/var/cache/apt/archives/*.deb "$ROOT"/var/lib/apt/lists/*
+  mke2fs -q -t ext4 -d "$ROOT" "$folder/disk.img" "$DISK_SIZE" >&2
+}
+
+mapfile -t packages < <(guest_packages | sort -u)
+folder=$SK_CACHE/vm-$(hash_input "${packages[@]}")
+if [[ ! -f $folder/complete ]]; then
+  sk_need_root
+  sk_say "making the disk of an emulated host; this takes some minutes"
+  rm -rf "$SK_CACHE"/vm-*
+  mkdir -p "$folder"
+  WORK=$(mktemp -d /var/tmp/sandkeep-vm.XXXXXXXX)
+  trap 'rm -rf --one-file-system "$WORK"' EXIT
+  chmod 0755 "$WORK"
+  make_disk "$folder" "${packages[@]}"
+  touch "$folder/complete"
+fi
+printf '%s\n' "$folder"
