@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "agent/file_process/file_process.h"
+#include "agent/runtime/cgroup.h"
+#include "agent/runtime/delegation.h"
 #include "agent/runtime/podman_runtime.h"
 #include "agent/service/server.h"
 #include "agent/state_dir.h"
@@ -83,6 +85,18 @@ void KeepWatchdogFed(asio::steady_timer& timer, std::chrono::microseconds interv
   });
 }
 
+// Without one sandboxes run all the same, and GetInfo says what doesn't land.
+PodmanOptions WithCgroup(PodmanOptions options) {
+  absl::StatusOr<std::string> parent =
+      TakeDelegatedCgroup(std::string(kCgroupRoot), "/proc/self/cgroup");
+  if (parent.ok()) {
+    options.cgroup_parent = *std::move(parent);
+  } else {
+    Log(Severity::kWarning, "agent.no_cgroup", {{"why", parent.status()}});
+  }
+  return options;
+}
+
 // A broken engine is no reason not to serve: calls answer what is wrong, and the manager tries
 // again by itself.
 void RecoverOrSay(asio::io_context& io, SandboxManager& manager) {
@@ -103,7 +117,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
   asio::signal_set signals(io, SIGTERM, SIGINT);
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(state.path()));
   const std::unique_ptr<ContainerRuntime> runtime =
-      MakePodmanRuntime(io.get_executor(), settings.podman(instance));
+      MakePodmanRuntime(io.get_executor(), WithCgroup(settings.podman(instance)));
   FileProcessOptions files_options;
   files_options.program = settings.files_path;
   const std::unique_ptr<FileProcess> files = MakeFileProcess(

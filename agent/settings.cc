@@ -19,11 +19,12 @@ constexpr std::string_view kDefaultStateDir = "/var/lib/sandkeep";
 constexpr std::string_view kLibexec = "/usr/libexec/sandkeep";
 constexpr int kLeastSandboxes = 2;
 // Of the table, and changing nothing in this version.
-constexpr std::array<std::string_view, 15> kUnserved = {
-    "SANDBOX_IDLE",        "SANDBOX_STOP_AFTER", "SANDBOX_KEEP",     "SANDBOX_WARM",
-    "SANDBOX_RECYCLE",     "SANDBOX_DISK",       "PRINCIPAL_DISK",   "SANDBOX_SECCOMP",
-    "SANDBOX_MEM_RESERVE", "NETWORK_ALLOW",      "JOBS_DISK",        "VOLUME_TTL",
-    "GC_DELETE",           "FILE_TTL",           "CLEANUP_INTERVAL",
+constexpr std::array<std::string_view, 14> kUnserved = {
+    "SANDBOX_IDLE",   "SANDBOX_STOP_AFTER", "SANDBOX_KEEP",
+    "SANDBOX_WARM",   "SANDBOX_RECYCLE",    "SANDBOX_DISK",
+    "PRINCIPAL_DISK", "SANDBOX_SECCOMP",    "SANDBOX_MEM_RESERVE",
+    "NETWORK_ALLOW",  "VOLUME_TTL",         "GC_DELETE",
+    "FILE_TTL",       "CLEANUP_INTERVAL",
 };
 
 absl::Duration Seconds(const Settings& settings, std::string_view name) {
@@ -110,6 +111,7 @@ ManagerLimits LimitsFrom(const Settings& settings) {
       settings.Int("SANDBOX_MAX", SandboxesByMemory(settings.Int("SANDBOX_MEMORY"))));
   limits.min_free_bytes = settings.Int("SANDBOX_MIN_FREE");
   limits.job_keep = Seconds(settings, "JOB_KEEP");
+  limits.output_bytes = settings.Int("JOBS_DISK");
   limits.jobs.spool_bytes = settings.Int("JOB_SPOOL_MAX");
   limits.jobs.background = limits.background;
   return limits;

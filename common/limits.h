@@ -73,6 +73,8 @@ inline constexpr std::size_t kMaxHandOverBytes = kMaxInitFrameBytes + 4_KiB;
 inline constexpr std::size_t kMaxHandOverEntries = kMaxEnvEntries + 16;
 // While commands run, init makes its next supervisor when it has been idle for so long.
 inline constexpr std::chrono::milliseconds kSpareDelay{5};
+// How often init looks whether a command with an open input waits for it: a person's patience.
+inline constexpr std::chrono::milliseconds kInputLookInterval{300};
 // A longer command is rare and has its shell made for it: what waits in each sandbox stays small.
 inline constexpr std::size_t kMaxStandbyCommandBytes = 64_KiB;
 // Jobs that init holds at once, ended ones that the agent hasn't recorded included.
@@ -346,6 +348,8 @@ inline constexpr std::size_t kMaxKnownJobs = 1000;
 inline constexpr std::size_t kKnownJobsSlack = 250;
 // Between two looks for jobs that are past JOB_KEEP.
 inline constexpr std::chrono::minutes kJobSweepInterval{10};
+// Between two looks whether JOBS_DISK is exceeded: a second of all that the disk can take.
+inline constexpr std::chrono::seconds kOutputSweepInterval{1};
 // Cut-off commands that the next result names.
 inline constexpr std::size_t kMaxCutOffNotes = 3;
 // How long a call waits for a place before it is told that there is none, and how often it looks: a

@@ -2,8 +2,6 @@
 
 #include <grpc/support/log.h>
 
-#include <cstdlib>
-
 #include "common/log.h"
 
 namespace sandkeep {
@@ -17,7 +15,6 @@ void LogLine(gpr_log_func_args* line) {
 }  // namespace
 
 void SetUpGrpc() {
-  ::setenv("GRPC_POLL_STRATEGY", "poll", /*overwrite=*/0);
   gpr_set_log_function(LogLine);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
 }

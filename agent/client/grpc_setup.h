@@ -1,7 +1,7 @@
 // How this program uses gRPC's core, client and server alike: its log lines go through common/log,
-// errors only, and its threads wait by poll(2), which hands a message on sooner than epoll where
-// there are as few sockets as here. Before the first use of gRPC, while the program has one thread;
-// more calls change nothing.
+// errors only, since what it says below that is about its insides. How its threads wait is left as
+// it is: by poll(2) a message is handed on a tenth sooner, but a lost agent's return is seen only
+// after five seconds. Before the first use of gRPC; any thread, any number of times.
 #pragma once
 
 namespace sandkeep {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "agent/file_process/desk.h"
+#include "common/await_on.h"
 #include "common/digest.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
@@ -122,15 +122,15 @@ class StrandedFileProcess : public FileProcess {
 
   Async<FileEntry> Stat(EngineName volume, RelPath path) override {
     Async<FileEntry> call = StatOn(desk_, std::move(volume), std::move(path));
-    return asio::co_spawn(desk_->strand(), std::move(call), asio::use_awaitable);
+    return AwaitOn(desk_->strand(), std::move(call));
   }
   Async<OpenedFile> Open(EngineName volume, RelPath path) override {
     Async<OpenedFile> call = OpenOn(desk_, std::move(volume), std::move(path));
-    return asio::co_spawn(desk_->strand(), std::move(call), asio::use_awaitable);
+    return AwaitOn(desk_->strand(), std::move(call));
   }
   Async<std::vector<FileEntry>> List(EngineName volume, RelPath path, int limit) override {
     auto call = ListOn(desk_, std::move(volume), std::move(path), limit);
-    return asio::co_spawn(desk_->strand(), std::move(call), asio::use_awaitable);
+    return AwaitOn(desk_->strand(), std::move(call));
   }
   void Drop(const EngineName& volume) override {
     asio::post(desk_->strand(), [desk = desk_, volume] { desk->Drop(volume); });

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -74,6 +75,11 @@ std::optional<Refusal> Job::Run(std::optional<Supervisor> spare) {
     return std::nullopt;
   }
   return Fork();
+}
+
+ino_t Job::InputInode() const {
+  struct stat pipe{};
+  return ::fstat(pipes_.stdin_write.get(), &pipe) == 0 ? pipe.st_ino : 0;
 }
 
 bool Job::Expected() const {
@@ -168,7 +174,9 @@ v1::FromInit Job::News(const std::string& id) const {
     case Stage::kStarted:
       frame.mutable_exited()->set_job_id(id);
       frame.mutable_exited()->set_wait_status(wait_status_);
-      frame.mutable_exited()->set_left_behind(static_cast<std::uint32_t>(left_behind_));
+      // They may have gone since they were counted.
+      frame.mutable_exited()->set_left_behind(
+          stage_ == Stage::kGone ? 0 : static_cast<std::uint32_t>(left_behind_));
       frame.mutable_exited()->set_supervisor_lost(supervisor_lost_);
       frame.mutable_exited()->set_gone(stage_ == Stage::kGone);
       break;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "agent/init/input_watch.h"
 #include "agent/init/process_tree.h"
 #include "agent/init/sweep.h"
 #include "common/ids.h"
@@ -288,6 +289,27 @@ std::optional<std::chrono::milliseconds> JobTable::UntilSweep() const {
   if (!sweeping_) return std::nullopt;
   const auto left = next_sweep_ - std::chrono::steady_clock::now();
   return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
+}
+
+std::optional<std::chrono::milliseconds> JobTable::UntilInputs() const {
+  const bool any = std::any_of(jobs_.begin(), jobs_.end(),
+                               [](const auto& entry) { return entry.second.takes_input(); });
+  if (!any) return std::nullopt;
+  const auto left = next_look_at_inputs_ - std::chrono::steady_clock::now();
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
+}
+
+void JobTable::LookAtInputsIfDue() {
+  const auto until = UntilInputs();
+  if (!until.has_value() || until->count() > 0) return;
+  next_look_at_inputs_ = std::chrono::steady_clock::now() + kInputLookInterval;
+  const ProcessTree tree = ProcessTree::Snapshot();
+  for (const auto& [id, job] : jobs_) {
+    if (!job.takes_input() || !WaitsForInput(tree, job.supervisor(), job.InputInode())) continue;
+    v1::FromInit frame;
+    frame.mutable_waiting()->set_job_id(id);
+    channel_.Queue(frame);
+  }
 }
 
 bool JobTable::TellNews() {

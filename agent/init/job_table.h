@@ -40,6 +40,12 @@ class JobTable {
   // Until the next turn is due. Nothing: nothing has to be killed.
   std::optional<std::chrono::milliseconds> UntilSweep() const;
 
+  // Says of jobs that wait for input that they do, if it is time to look. The agent knows which of
+  // them it has been told of.
+  void LookAtInputsIfDue();
+  // Until the next look. Nothing: no job takes input.
+  std::optional<std::chrono::milliseconds> UntilInputs() const;
+
   // How long there must be nothing to do before the next command's supervisor is made. Nothing: it
   // is there.
   std::optional<std::chrono::milliseconds> UntilSpare() const;
@@ -84,6 +90,7 @@ class JobTable {
   bool sweeping_ = false;
   std::chrono::steady_clock::time_point next_sweep_;
   std::chrono::milliseconds sweep_interval_{0};
+  std::chrono::steady_clock::time_point next_look_at_inputs_;
 };
 
 }  // namespace sandkeep::init

@@ -51,6 +51,7 @@ void Loop::Turn() {
   jobs_->TakeReports(absl::MakeConstSpan(waits).subspan(kFirstReport));
   if ((waits[1].revents & POLLIN) != 0) TakeChildren();
   jobs_->SweepIfDue();
+  jobs_->LookAtInputsIfDue();
   jobs_->StartStandbys();
   told_ = jobs_->TellNews();
 }
@@ -58,7 +59,8 @@ void Loop::Turn() {
 int Loop::Timeout() const {
   constexpr std::chrono::milliseconds kForever{INT_MAX};
   const auto least =
-      std::min(jobs_->UntilSweep().value_or(kForever), jobs_->UntilSpare().value_or(kForever));
+      std::min({jobs_->UntilSweep().value_or(kForever), jobs_->UntilSpare().value_or(kForever),
+                jobs_->UntilInputs().value_or(kForever)});
   return least == kForever ? -1 : static_cast<int>(least.count());
 }
 

@@ -112,8 +112,9 @@ absl::Status Channel::Dispatch(const FromInit& message) {
     case FromInit::kExited: {
       const init::v1::Exited& exited = message.exited();
       ASSIGN_OR_RETURN(const JobId id, jobs_.Exited(exited));
-      events_->OnExited(id, exited.wait_status(), static_cast<int>(exited.left_behind()),
-                        exited.supervisor_lost());
+      // What it counted at the exit may have ended before it said so.
+      const int left_behind = exited.gone() ? 0 : static_cast<int>(exited.left_behind());
+      events_->OnExited(id, exited.wait_status(), left_behind, exited.supervisor_lost());
       if (exited.gone() && events_ != nullptr) events_->OnGone(id);
       return absl::OkStatus();
     }

@@ -39,7 +39,9 @@ struct JobSnapshot {
   absl::Time ended;
   std::int64_t output_bytes = 0;
   std::optional<Outcome> outcome;
+  absl::Time deadline = absl::InfiniteFuture();
   bool stdin_open = false;
+  bool waiting_for_input = false;
   int left_behind = 0;
 };
 

@@ -49,6 +49,7 @@ absl::Status JobEntry::StartPump(std::size_t stream, UniqueFd pipe) {
 
 absl::Status JobEntry::Begin(Pipes pipes, std::string stdin_text, bool keep_stdin) {
   gone_ = false;
+  counts_at_start_ = owner_->Counts();
   timers_ = std::make_unique<Timers>(strand_);
   RETURN_IF_ERROR(StartPump(0, std::move(pipes.out)));
   if (!row_.merge_streams) RETURN_IF_ERROR(StartPump(1, std::move(pipes.err)));
@@ -66,6 +67,7 @@ absl::Status JobEntry::Adopt(InitJob job) {
   const std::uint64_t inodes[] = {row_.stdout_inode, row_.stderr_inode};
   timers_ = std::make_unique<Timers>(strand_);
   gone_ = job.gone;
+  counts_at_start_ = owner_->Counts();
   settled_told_ = false;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (!pipes[i]) continue;
@@ -138,7 +140,7 @@ void JobEntry::OnGone() {
 }
 
 void JobEntry::OnWaiting() {
-  if (ended()) return;
+  if (ended() || waiting_) return;
   waiting_ = true;
   ++waits_;
   changed_.Notify();
@@ -239,18 +241,20 @@ void JobEntry::OnQuiet() {
   if (!ended()) End();
 }
 
+Outcome JobEntry::JudgeExit() const {
+  if (!exit_) return OutcomeOfWaitStatus(SIGKILL, true);
+  if (exit_->supervisor_lost) return OutcomeOfLostSupervisor();
+  const bool asked = killed_by_caller_ || stopped_as_.has_value();
+  Outcome outcome = OutcomeOfWaitStatus(exit_->wait_status, asked);
+  if (asked || owner_ == nullptr) return outcome;
+  return WithKernelCause(std::move(outcome), counts_at_start_, owner_->Counts());
+}
+
 Outcome JobEntry::Judge() const {
   if (stopped_as_ == Ending::kTimedOut) {
     return OutcomeOfTimeout(row_.deadline - row_.started, waiting_);
   }
-  Outcome outcome;
-  if (!exit_) {
-    outcome = OutcomeOfWaitStatus(SIGKILL, true);
-  } else if (exit_->supervisor_lost) {
-    outcome = OutcomeOfLostSupervisor();
-  } else {
-    outcome = OutcomeOfWaitStatus(exit_->wait_status, killed_by_caller_ || stopped_as_.has_value());
-  }
+  Outcome outcome = JudgeExit();
   if (stopped_as_ == Ending::kCancelled) {
     outcome.code = ShellExitCode(outcome);
     outcome.ending = Ending::kCancelled;
@@ -324,6 +328,14 @@ std::int64_t JobEntry::size(std::size_t i) const {
   return stream.pump ? stream.pump->size() : SpoolSize(stream.path);
 }
 
+std::int64_t JobEntry::kept_bytes() const {
+  const bool over = ended() && streams_.front().pump == nullptr;
+  if (over) return row_.outcome->output_bytes - row_.outcome->dropped_bytes;
+  std::int64_t kept = 0;
+  for (std::size_t i = 0; i < streams_.size(); ++i) kept += size(i) - dropped(i).size();
+  return kept;
+}
+
 JobSnapshot JobEntry::Snapshot() const {
   JobSnapshot snapshot{.id = row_.id,
                        .state = row_.state,
@@ -332,7 +344,9 @@ JobSnapshot JobEntry::Snapshot() const {
                        .ended = row_.ended,
                        .output_bytes = 0,
                        .outcome = row_.outcome,
+                       .deadline = row_.deadline,
                        .stdin_open = input_ && input_->open(),
+                       .waiting_for_input = waiting_,
                        .left_behind = left_behind()};
   for (std::size_t i = 0; i < streams_.size(); ++i) snapshot.output_bytes += size(i);
   return snapshot;

@@ -32,6 +32,8 @@ class JobEntryOwner {
  public:
   virtual ~JobEntryOwner() = default;
   virtual void SignalTree(const JobId& id, int signal) = 0;
+  // What the kernel has counted against the sandbox. Nothing: this host can't tell.
+  virtual std::optional<KernelCounts> Counts() const = 0;
   // The outcome is made, to be recorded.
   virtual void OnEnded(const std::shared_ptr<JobEntry>& job) = 0;
   // Ended, and nothing of it lives: once recorded, init may forget it.
@@ -92,6 +94,8 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   std::int64_t size(std::size_t i) const;
   // What a reader of the outcome sees of a stream: its size when the job ended.
   std::int64_t size_at_end(std::size_t i) const { return streams_[i].size_at_end; }
+  // What its spools hold on the disk.
+  std::int64_t kept_bytes() const;
   ByteRange dropped(std::size_t i) const { return streams_[i].window.Dropped(size(i)); }
   // Counts the times that it began to wait for input; even when it doesn't now.
   bool waiting() const { return waiting_; }
@@ -146,6 +150,7 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   bool AtEndOfOutput() const;
   bool disk_full() const;
   Outcome Judge() const;
+  Outcome JudgeExit() const;
 
   boost::asio::any_io_executor strand_;
   Clock& clock_;
@@ -157,6 +162,7 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   std::shared_ptr<Input> input_;
 
   std::optional<Exit> exit_;
+  std::optional<KernelCounts> counts_at_start_;
   // While the job's row is being recorded.
   std::vector<EarlySignal> early_;
   // Why we ended it, if it was us.

@@ -1,6 +1,7 @@
 #include "agent/jobs/job_registry.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "common/limits.h"
 
@@ -70,6 +71,21 @@ std::vector<EntryPtr> JobRegistry::Forgettable(absl::Time ended_before) const {
     if (too_many > 0) --too_many;
   }
   return jobs;
+}
+
+std::int64_t JobRegistry::output_bytes() const {
+  return std::accumulate(
+      order_.begin(), order_.end(), std::int64_t{0},
+      [](std::int64_t sum, const EntryPtr& job) { return sum + job->kept_bytes(); });
+}
+
+JobRegistry::EntryPtr JobRegistry::OldestWithOutput() const {
+  EntryPtr oldest;
+  for (EntryPtr& job : Forgettable(absl::InfiniteFuture())) {
+    if (job->kept_bytes() == 0) continue;
+    if (oldest == nullptr || job->row().ended < oldest->row().ended) oldest = std::move(job);
+  }
+  return oldest;
 }
 
 int JobRegistry::running() const {

@@ -39,6 +39,11 @@ class JobRegistry {
   // nobody.
   std::vector<EntryPtr> Forgettable(absl::Time ended_before) const;
 
+  // On the disk.
+  std::int64_t output_bytes() const;
+  // The one that ended first of those that can be forgotten and hold output. Null: there is none.
+  EntryPtr OldestWithOutput() const;
+
   // Jobs that run, and jobs that ended but left processes behind.
   int running() const;
   int left_behind() const;

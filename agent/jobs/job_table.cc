@@ -35,6 +35,12 @@ class OwnedTable : public JobTable {
   }
   Async<void> Detach(Outcome lost) override { return table_->Detach(std::move(lost)); }
   Async<void> Forget(absl::Time ended_before) override { return table_->Forget(ended_before); }
+  std::int64_t output_bytes() const override { return table_->jobs().output_bytes(); }
+  absl::Time oldest_output() const override {
+    const Table::EntryPtr oldest = table_->jobs().OldestWithOutput();
+    return oldest == nullptr ? absl::InfiniteFuture() : oldest->row().ended;
+  }
+  Async<void> ForgetOldest() override { return table_->ForgetOldest(); }
   int running() const override { return table_->jobs().running(); }
   int left_behind() const override { return table_->jobs().left_behind(); }
 

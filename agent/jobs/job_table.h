@@ -77,6 +77,13 @@ class JobTable {
   // reads.
   virtual Async<void> Forget(absl::Time ended_before) = 0;
 
+  // What is kept of its jobs' output.
+  virtual std::int64_t output_bytes() const = 0;
+  // When the first job ended whose output could go. The infinite future: there is none.
+  virtual absl::Time oldest_output() const = 0;
+  // Drops row and spools of that job.
+  virtual Async<void> ForgetOldest() = 0;
+
   // Jobs that run, and jobs that ended but left processes behind.
   virtual int running() const = 0;
   virtual int left_behind() const = 0;

@@ -163,6 +163,7 @@ Async<void> Table::Attach(RunningContainer container, Outcome lost) {
   const std::shared_ptr<Table> self = shared_from_this();
   const int attachment = ++attachment_;
   Unlink();
+  counts_ = std::move(container.counts);
   std::unique_ptr<InitLink> link = MakeInitLink(strand_, std::move(container), *this, random_);
   auto hello = link->Hello();
   absl::StatusOr<std::vector<InitJob>> jobs = co_await std::move(hello);

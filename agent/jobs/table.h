@@ -7,6 +7,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,7 @@ class Table : public std::enable_shared_from_this<Table>,
   Async<void> Attach(RunningContainer container, Outcome lost);
   Async<void> Detach(Outcome lost);
   Async<void> Forget(absl::Time ended_before);
+  Async<void> ForgetOldest();
 
  private:
   void OnStarted(const JobId& id) override;
@@ -64,6 +66,7 @@ class Table : public std::enable_shared_from_this<Table>,
   void OnBroken(absl::Status why) override;
 
   void SignalTree(const JobId& id, int signal) override;
+  std::optional<KernelCounts> Counts() const override;
   void OnEnded(const EntryPtr& job) override;
   void OnSettled(const EntryPtr& job) override;
 
@@ -75,6 +78,7 @@ class Table : public std::enable_shared_from_this<Table>,
   EntryPtr Add(JobRow row);
   absl::Status Adopt(std::vector<InitJob> jobs, const Outcome& lost);
   void LoseAllBut(const absl::flat_hash_set<JobId>& kept, const Outcome& lost);
+  Async<void> Drop(std::vector<EntryPtr> jobs);
   void ForgetIfDone(const EntryPtr& job);
   void TellActivity();
   static boost::asio::awaitable<void> Record(std::shared_ptr<Table> self, EntryPtr job);
@@ -92,6 +96,7 @@ class Table : public std::enable_shared_from_this<Table>,
 
   JobRegistry jobs_;
   std::unique_ptr<InitLink> link_;
+  std::function<std::optional<KernelCounts>()> counts_;
   Standby standby_{random_};
   // Ended, and on their way to the store.
   std::vector<EntryPtr> unrecorded_;

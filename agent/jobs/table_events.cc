@@ -58,6 +58,8 @@ void Table::SignalTree(const JobId& id, int signal) {
   if (!sent.ok()) Log(Severity::kWarning, "job.not_signalled", {{"job", id.hex()}, {"why", sent}});
 }
 
+std::optional<KernelCounts> Table::Counts() const { return counts_ ? counts_() : std::nullopt; }
+
 void Table::OnEnded(const EntryPtr& job) {
   TellActivity();
   unrecorded_.push_back(job);
@@ -90,6 +92,8 @@ asio::awaitable<void> Table::Record(std::shared_ptr<Table> self, EntryPtr job) {
   if (self->events_ == nullptr) co_return;
   job->SetRecorded();
   self->ForgetIfDone(job);
+  // It can be forgotten now.
+  self->TellActivity();
 }
 
 // Init keeps a job until its end is recorded and nothing of it can come any more: an agent that
@@ -109,14 +113,23 @@ void Table::TellActivity() {
   });
 }
 
-Async<void> Table::Forget(absl::Time ended_before) {
+Async<void> Table::Forget(absl::Time ended_before) { return Drop(jobs_.Forgettable(ended_before)); }
+
+Async<void> Table::ForgetOldest() {
+  std::vector<EntryPtr> jobs;
+  if (EntryPtr oldest = jobs_.OldestWithOutput()) jobs.push_back(std::move(oldest));
+  return Drop(std::move(jobs));
+}
+
+Async<void> Table::Drop(std::vector<EntryPtr> jobs) {
   const std::shared_ptr<Table> self = shared_from_this();
   std::vector<JobId> ids;
-  for (const EntryPtr& job : jobs_.Forgettable(ended_before)) {
+  for (const EntryPtr& job : jobs) {
     ids.push_back(job->row().id);
     for (std::size_t i = 0; i < job->streams(); ++i) ::unlink(job->spool_path(i).c_str());
     jobs_.Remove(job);
   }
+  jobs.clear();
   if (ids.empty()) co_return absl::OkStatus();
   auto remove = store_.DeleteJobs(std::move(ids));
   co_return co_await std::move(remove);

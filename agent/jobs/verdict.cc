@@ -9,6 +9,21 @@ namespace sandkeep {
 namespace {
 
 constexpr int kCannotRun = 126;
+constexpr int kKilledCode = 137;
+
+constexpr std::string_view kKilledByWhom =
+    "it was killed with SIGKILL, by something that runs in this sandbox";
+constexpr std::string_view kPerhapsMemory =
+    "it was killed with SIGKILL, most often because memory ran out (this host can't say: it has no "
+    "cgroup v2 for sandboxes): use less at once, or work in smaller parts";
+
+std::string LimitWords(std::int64_t bytes) {
+  if (bytes <= 0) return {};
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  constexpr std::int64_t kGibibyte = 1 << 30;
+  if (bytes % kGibibyte == 0) return StrCat(" at ", bytes / kGibibyte, " GiB");
+  return StrCat(" at ", bytes / kMebibyte, " MiB");
+}
 
 }  // namespace
 
@@ -20,10 +35,32 @@ Outcome OutcomeOfWaitStatus(int wait_status, bool asked) {
   }
   outcome.ending = Ending::kSignalled;
   outcome.code = WTERMSIG(wait_status);
-  if (outcome.code == SIGKILL && !asked) {
+  if (outcome.code == SIGKILL && !asked) outcome.remedy = std::string(kKilledByWhom);
+  return outcome;
+}
+
+// A shell whose own process was spared reports what it waited for in its exit code.
+Outcome WithKernelCause(Outcome outcome, const std::optional<KernelCounts>& before,
+                        const std::optional<KernelCounts>& after) {
+  const bool killed = ShellExitCode(outcome) == kKilledCode;
+  if (!before.has_value() || !after.has_value()) {
+    if (killed) outcome.remedy = std::string(kPerhapsMemory);
+    return outcome;
+  }
+  if (after->oom_kills > before->oom_kills && killed) {
+    outcome.ending = Ending::kOutOfMemory;
+    outcome.code = kKilledCode;
+    outcome.remedy = StrCat("killed for memory", LimitWords(after->memory_max),
+                            ": process fewer rows at once, or ask the operator for more");
+  } else if (after->oom_kills > before->oom_kills) {
+    outcome.remedy = StrCat("one of its processes was killed for memory",
+                            LimitWords(after->memory_max), ": use less at once");
+  } else if (after->failed_forks > before->failed_forks && ShellExitCode(outcome) != 0) {
+    outcome.code = ShellExitCode(outcome);
+    outcome.ending = Ending::kPidLimit;
     outcome.remedy =
-        "it was killed with SIGKILL, most often because memory ran out: use less at once, or work "
-        "in smaller parts";
+        "it couldn't start more processes, since the sandbox's limit was reached: run fewer at "
+        "once, or end what runs in the background";
   }
   return outcome;
 }

@@ -1,15 +1,15 @@
 #include "agent/jobs/watcher.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/await_on.h"
 #include "common/limits.h"
+#include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -37,11 +37,6 @@ struct WatchState {
   int waits_seen = 0;
   bool finished = false;
 };
-
-asio::awaitable<absl::StatusOr<std::string>> ReadOnDisk(std::shared_ptr<SpoolReader> reader,
-                                                        std::int64_t offset, std::int64_t limit) {
-  co_return reader->ReadBlocking(offset, limit);
-}
 
 JobEvent GapEvent(const JobEntry& job, std::size_t i, std::int64_t from, std::int64_t to) {
   JobEvent event{};
@@ -91,9 +86,10 @@ Async<JobEvent> TakeBytes(std::shared_ptr<WatchState> watch, std::size_t i, std:
   if (now->has_value()) {
     data = **std::move(now);
   } else {
-    auto read = ReadOnDisk(cursor.reader, cursor.offset, limit);
-    CO_ASSIGN_OR_RETURN(data,
-                        co_await asio::co_spawn(watch->disk, std::move(read), asio::use_awaitable));
+    auto read = [reader = cursor.reader, offset = cursor.offset, limit]() {
+      return reader->ReadBlocking(offset, limit);
+    };
+    CO_ASSIGN_OR_RETURN(data, co_await RunOn(watch->disk, std::move(read)));
     // The pump may have dropped it under the read.
     if (std::optional<JobEvent> gap = TakeGap(job, i, cursor, until)) co_return *std::move(gap);
     const ByteRange after = job.dropped(i);
@@ -171,7 +167,7 @@ class SpoolWatcher : public JobWatcher {
   // On the strand, whoever calls.
   Async<JobEvent> Next() override {
     auto next = NextEvent(state_);
-    return asio::co_spawn(state_->strand, std::move(next), asio::use_awaitable);
+    return AwaitOn(state_->strand, std::move(next));
   }
 
  private:

@@ -2,11 +2,13 @@
 // only; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "agent/runtime/container_runtime.h"
 
 namespace sandkeep {
 
@@ -33,5 +35,8 @@ absl::StatusOr<std::string> ContainerCgroup(std::string_view proc_cgroup);
 absl::Status SetFrozen(const std::string& root, const std::string& group, bool frozen);
 // Every process has stopped.
 bool IsFrozen(const std::string& root, const std::string& group);
+
+// What was counted against the group. Nothing: it is gone, or has no such controller.
+std::optional<KernelCounts> ReadCounts(const std::string& root, const std::string& group);
 
 }  // namespace sandkeep

@@ -14,6 +14,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +48,13 @@ struct EngineObjects {
   std::vector<VolumeRecord> volumes;
 };
 
+// What the kernel has counted against a container as a whole: why a command died.
+struct KernelCounts {
+  std::uint64_t oom_kills = 0;
+  std::uint64_t failed_forks = 0;  // At the limit of processes.
+  std::int64_t memory_max = 0;     // Bytes; 0: no limit.
+};
+
 // A container whose init runs. `channel` is the agent's end of init's socket pair, taken from it by
 // pidfd_getfd.
 struct RunningContainer {
@@ -53,6 +63,8 @@ struct RunningContainer {
   pid_t init_pid = 0;  // On the host.
   UniqueFd init_pidfd;
   UniqueFd channel;
+  // Now; quick, from any thread. Empty: this host can't tell (no cgroup v2).
+  std::function<std::optional<KernelCounts>()> counts;
 };
 
 // What the engine and the host can do, found by probing.

@@ -61,6 +61,7 @@ class PodmanRuntime : public ContainerRuntime {
   void Kill(const EngineName& container);
   Async<void> SetFrozenState(EngineName container, bool frozen);
   absl::StatusOr<std::string> GroupOf(const EngineName& container) const;
+  std::function<std::optional<KernelCounts>()> CountsOf(const EngineName& container) const;
   ContainerState StateNow(const ListedContainer& container) const;
 
   PodmanEngine engine_;
@@ -104,11 +105,20 @@ Async<void> PodmanRuntime::RemoveVolume(EngineName volume) {
 
 // ---- Starting ----
 
+std::function<std::optional<KernelCounts>()> PodmanRuntime::CountsOf(
+    const EngineName& container) const {
+  if (!engine_.Limits().cgroup.memory) return {};
+  const absl::StatusOr<std::string> group = GroupOf(container);
+  if (!group.ok()) return {};
+  return [group = *group]() { return ReadCounts(std::string(kCgroupRoot), group); };
+}
+
 Async<RunningContainer> PodmanRuntime::Take(EngineName container, std::string hostname, pid_t pid) {
   CO_ASSIGN_OR_RETURN(ContainerInit init, co_await TakeInit(pid));
   engine_.Remember(container, init);
-  RunningContainer running{std::move(container), std::move(hostname), pid, std::move(init.pidfd),
-                           std::move(init.channel)};
+  const EngineName running_name = container;
+  RunningContainer running{std::move(container),  std::move(hostname),     pid,
+                           std::move(init.pidfd), std::move(init.channel), CountsOf(running_name)};
   co_return running;
 }
 

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "agent/runtime/spawn.h"
+#include "common/await_on.h"
 #include "common/limits.h"
 #include "common/status_codes.h"
 #include "common/status_macros.h"
@@ -217,7 +218,7 @@ Async<ProcessResult> RunProcess(ProcessCommand command, std::chrono::millisecond
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const Strand strand = asio::make_strand(executor);
   Async<ProcessResult> run = RunOnStrand(strand, std::move(command), deadline);
-  co_return co_await asio::co_spawn(strand, std::move(run), asio::use_awaitable);
+  co_return co_await AwaitOn(asio::any_io_executor(strand), std::move(run));
 }
 
 absl::StatusOr<StartedProcess> StartProcess(const ProcessCommand& command,

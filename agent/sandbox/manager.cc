@@ -8,6 +8,7 @@
 #include "agent/sandbox/garbage.h"
 #include "agent/sandbox/host.h"
 #include "agent/state_dir.h"
+#include "common/await_on.h"
 #include "common/limits.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
@@ -167,9 +168,9 @@ Async<std::vector<SandboxSnapshot>> Manager::List(std::optional<PrincipalId> pri
   co_return list;
 }
 
-Async<SandboxSnapshot> Manager::Get(SandboxRef ref) {
-  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
-  co_return sandbox->View().snapshot;
+absl::StatusOr<SandboxSnapshot> Manager::Get(const SandboxRef& ref) const {
+  ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  return sandbox->View().snapshot;
 }
 
 Async<RemovedSandbox> Manager::Remove(SandboxRef ref, bool remove_volume) {
@@ -197,7 +198,7 @@ Async<std::vector<FileEntry>> Manager::ListFiles(SandboxRef ref, RelPath path, i
 }
 
 Async<EngineInfo> Manager::Engine() {
-  return boost::asio::co_spawn(strand_, EngineHere(), boost::asio::use_awaitable);
+  return AwaitOn(strand_, EngineHere());
 }
 
 Async<EngineInfo> Manager::EngineHere() {

@@ -36,7 +36,7 @@ class Manager : public SandboxManager {
   Async<std::int64_t> SendInput(SandboxRef ref, JobId id, std::string data, bool end) override;
   Async<JobSnapshot> SignalJob(SandboxRef ref, JobId id, int signal, absl::Duration grace) override;
   Async<std::vector<SandboxSnapshot>> List(std::optional<PrincipalId> principal) override;
-  Async<SandboxSnapshot> Get(SandboxRef ref) override;
+  absl::StatusOr<SandboxSnapshot> Get(const SandboxRef& ref) const override;
   Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) override;
   Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) override;
   Async<SandboxFile> OpenFile(SandboxRef ref, RelPath path) override;
@@ -65,6 +65,7 @@ class Manager : public SandboxManager {
   Async<void> AdoptAll(const RecoveryPlan& plan);
   Async<void> DropSpoolsOfNobody();
   boost::asio::awaitable<void> Sweep();
+  boost::asio::awaitable<void> TrimOutput();
   boost::asio::awaitable<void> ForgetOldJobs();
   void SetReady(absl::Status ready);
 

@@ -10,6 +10,7 @@
 #include "agent/sandbox/garbage.h"
 #include "agent/sandbox/manager.h"
 #include "agent/state_dir.h"
+#include "common/await_on.h"
 #include "common/limits.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
@@ -40,7 +41,7 @@ boost::asio::awaitable<void> AdoptOne(std::shared_ptr<Sandbox> sandbox,
 }  // namespace
 
 Async<void> Manager::Recover() {
-  return boost::asio::co_spawn(strand_, RecoverHere(), boost::asio::use_awaitable);
+  return AwaitOn(strand_, RecoverHere());
 }
 
 Async<void> Manager::RecoverHere() {
@@ -52,6 +53,7 @@ Async<void> Manager::RecoverHere() {
   SetReady(recovered);
   if (recovered.ok()) {
     Spawn(strand_, "manager.sweep", Sweep());
+    Spawn(strand_, "manager.trim", TrimOutput());
   } else if (!std::exchange(retrying_, true)) {
     Spawn(strand_, "manager.retry", RetryRecovery());
   }
@@ -149,25 +151,6 @@ Async<void> Manager::DropSpoolsOfNobody() {
     return absl::OkStatus();
   };
   return RunOn(context_.disk, std::move(drop));
-}
-
-boost::asio::awaitable<void> Manager::Sweep() {
-  boost::asio::steady_timer timer(strand_);
-  for (;;) {
-    timer.expires_after(absl::ToChronoNanoseconds(limits_.sweep_interval));
-    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-    co_await ForgetOldJobs();
-  }
-}
-
-boost::asio::awaitable<void> Manager::ForgetOldJobs() {
-  const absl::Time ended_before = context_.clock.Now() - limits_.job_keep;
-  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    const absl::Status forgotten = co_await sandbox->ForgetJobs(ended_before);
-    if (forgotten.ok()) continue;
-    Log(Severity::kWarning, "sweep.failed",
-        {{"sandbox", sandbox->key().text()}, {"why", forgotten}});
-  }
 }
 
 }  // namespace sandkeep

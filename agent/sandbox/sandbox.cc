@@ -83,6 +83,10 @@ Async<void> Sandbox::ForgetJobs(absl::Time ended_before) {
   return OnStrand(ForgetJobsHere(ended_before));
 }
 
+Async<void> Sandbox::LookAgain() { return OnStrand(LookAgainHere()); }
+
+Async<void> Sandbox::ForgetOldestOutput() { return OnStrand(ForgetOldestOutputHere()); }
+
 Async<StartedJob> Sandbox::StartJobHere(JobSpec spec) {
   const CallGuard call(*this);
   const absl::Time last_used_before = row_.last_used;
@@ -138,6 +142,17 @@ Async<void> Sandbox::ForgetJobsHere(absl::Time ended_before) {
   co_return co_await jobs_->Forget(ended_before);
 }
 
+Async<void> Sandbox::LookAgainHere() {
+  Publish();
+  co_return absl::OkStatus();
+}
+
+Async<void> Sandbox::ForgetOldestOutputHere() {
+  const absl::Status forgotten = co_await jobs_->ForgetOldest();
+  Publish();
+  co_return forgotten;
+}
+
 Async<void> Sandbox::Touch(absl::Time now) {
   const absl::Time before = row_.last_used;
   row_.last_used = now;
@@ -186,12 +201,16 @@ bool Sandbox::Busy() const {
 void Sandbox::Publish() {
   const bool busy = Busy();
   const int running_jobs = jobs_->running();
+  const std::int64_t output_bytes = jobs_->output_bytes();
+  const absl::Time oldest_output = jobs_->oldest_output();
   const std::lock_guard lock(view_mutex_);
   view_.snapshot.state = state_;
   view_.snapshot.last_used = row_.last_used;
   view_.snapshot.running_jobs = running_jobs;
   view_.recorded = recorded_;
   view_.snapshot.busy = busy;
+  view_.output_bytes = output_bytes;
+  view_.oldest_output = oldest_output;
 }
 
 }  // namespace sandkeep

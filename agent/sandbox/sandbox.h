@@ -11,10 +11,8 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,6 +24,7 @@
 #include "agent/sandbox/sandbox_manager.h"
 #include "agent/sandbox/strand_lock.h"
 #include "agent/store/store.h"
+#include "common/await_on.h"
 
 namespace sandkeep {
 
@@ -53,6 +52,9 @@ std::string SpoolFolder(const std::string& state_dir, const SandboxKey& key);
 // What others may know of a sandbox without waiting for its strand.
 struct SandboxView {
   SandboxSnapshot snapshot;
+  // Of its jobs' output: what is kept, and when the first job ended whose output could go.
+  std::int64_t output_bytes = 0;
+  absl::Time oldest_output = absl::InfiniteFuture();
   bool recorded = false;  // It has a row: before that it isn't there for anybody.
 };
 
@@ -83,6 +85,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<bool> MakeRoom();
   // JOB_KEEP.
   Async<void> ForgetJobs(absl::Time ended_before);
+  // JOBS_DISK. A command that prints is no activity: its view is as old as its start.
+  Async<void> LookAgain();
+  Async<void> ForgetOldestOutput();
 
  private:
   struct SharedStart;
@@ -96,6 +101,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<std::int64_t> SendInputHere(JobId id, std::string data, bool end);
   Async<JobSnapshot> SignalJobHere(JobId id, int signal, absl::Duration grace);
   Async<void> ForgetJobsHere(absl::Time ended_before);
+  Async<void> LookAgainHere();
+  Async<void> ForgetOldestOutputHere();
   Async<void> Touch(absl::Time now);
   void TouchSoon();
   boost::asio::awaitable<void> WriteTouch(absl::Time used);
@@ -139,8 +146,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   }
   template <typename T>
   boost::asio::awaitable<T> OnStrand(boost::asio::awaitable<T> work) {
-    return boost::asio::co_spawn(strand_, Shield(shared_from_this(), std::move(work)),
-                                 boost::asio::use_awaitable);
+    return AwaitOn(strand_, Shield(shared_from_this(), std::move(work)));
   }
 
   const SandboxContext& context_;

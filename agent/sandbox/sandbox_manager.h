@@ -89,6 +89,8 @@ struct ManagerLimits {
   std::int64_t min_free_bytes = 2LL << 30;          // SANDBOX_MIN_FREE
   absl::Duration job_keep = absl::Hours(24);        // JOB_KEEP
   absl::Duration sweep_interval = absl::FromChrono(kJobSweepInterval);
+  std::int64_t output_bytes = 2LL << 30;  // JOBS_DISK
+  absl::Duration output_interval = absl::FromChrono(kOutputSweepInterval);
   JobLimits jobs;
 };
 
@@ -136,7 +138,8 @@ class SandboxManager {
 
   // Most recently used first; no principal: everyone's (operators).
   virtual Async<std::vector<SandboxSnapshot>> List(std::optional<PrincipalId> principal) = 0;
-  virtual Async<SandboxSnapshot> Get(SandboxRef ref) = 0;
+  // At once, on any thread.
+  virtual absl::StatusOr<SandboxSnapshot> Get(const SandboxRef& ref) const = 0;
   virtual Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) = 0;
 
   virtual Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) = 0;

@@ -65,7 +65,7 @@ class AgentService : public v1::Agent::CallbackService {
   }
   UnaryAnswer* GetSandbox(Context*, const v1::GetSandboxRequest* request,
                           v1::Sandbox* response) override {
-    return Unary(RpcOf("GetSandbox"), OnLeave::kStop, &Handlers::GetSandbox, request, response);
+    return AtOnce(RpcOf("GetSandbox"), &Handlers::GetSandbox, request, response);
   }
   UnaryAnswer* RemoveSandbox(Context*, const v1::RemoveSandboxRequest* request,
                              v1::RemoveSandboxResponse* response) override {
@@ -133,8 +133,8 @@ class AgentService : public v1::Agent::CallbackService {
   template <typename Reactor>
   Reactor* NotServed(const Rpc& rpc) {
     const absl::Status allowed = MayCall(handlers_.peer(), rpc);
-    if (!allowed.ok()) return Refusal<Reactor>::Make(allowed);
-    return Refusal<Reactor>::Make(
+    if (!allowed.ok()) return Settled<Reactor>::Make(allowed);
+    return Settled<Reactor>::Make(
         absl::UnimplementedError(StrCat(rpc.name, " is not served by this version")));
   }
 
@@ -150,12 +150,23 @@ class AgentService : public v1::Agent::CallbackService {
     return *std::move(place);
   }
 
+  // What takes no time and waits for nothing needs no coroutine, and no change of thread.
+  template <typename Request, typename Response>
+  UnaryAnswer* AtOnce(const Rpc& rpc,
+                      absl::Status (Handlers::*method)(const Request&, Response&) const,
+                      const Request* request, Response* response) {
+    auto place = Admit(rpc, request->ByteSizeLong());
+    if (!place.ok()) return Settled<UnaryAnswer>::Make(place.status());
+    return Settled<UnaryAnswer>::Make(
+        Guarded([&] { return (handlers_.*method)(*request, *response); }));
+  }
+
   template <typename Request, typename Response>
   UnaryAnswer* Unary(const Rpc& rpc, OnLeave on_leave,
                      Async<void> (Handlers::*method)(const Request&, Response&),
                      const Request* request, Response* response) {
     auto place = Admit(rpc, request->ByteSizeLong());
-    if (!place.ok()) return Refusal<UnaryAnswer>::Make(place.status());
+    if (!place.ok()) return Settled<UnaryAnswer>::Make(place.status());
     auto work = [this, method, request, response] {
       return (handlers_.*method)(*request, *response);
     };
@@ -167,7 +178,7 @@ class AgentService : public v1::Agent::CallbackService {
                           Async<void> (Handlers::*method)(const Request&, StreamWriter<Message>&),
                           const Request* request) {
     auto place = Admit(rpc, request->ByteSizeLong());
-    if (!place.ok()) return Refusal<Writer<Message>>::Make(place.status());
+    if (!place.ok()) return Settled<Writer<Message>>::Make(place.status());
     auto work = [this, method, request](StreamWriter<Message>& writer) {
       return (handlers_.*method)(*request, writer);
     };

@@ -144,6 +144,8 @@ void Fill(v1::Job* message, const JobSnapshot& job) {
   if (job.outcome.has_value()) Fill(message->mutable_outcome(), *job.outcome);
   message->set_stdin_open(job.stdin_open);
   message->set_left_behind(job.left_behind);
+  if (job.deadline != absl::InfiniteFuture()) message->set_deadline_ms(Millis(job.deadline));
+  message->set_waiting_for_input(job.waiting_for_input);
 }
 
 void Fill(v1::Outcome* message, const Outcome& outcome) {

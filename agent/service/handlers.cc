@@ -20,13 +20,12 @@ namespace v1 = agent::v1;
 Handlers::Handlers(SandboxManager& manager, FileReader& reader, HostFacts facts, Peer peer)
     : manager_(manager), reader_(reader), facts_(std::move(facts)), peer_(std::move(peer)) {}
 
-Async<void> Handlers::Admit(const Rpc& rpc, SandboxRef ref) {
-  if (ref.principal.has_value()) co_return MayName(peer_, rpc, *ref.principal);
-  if (!IsBoundToPrefix(peer_, rpc)) co_return absl::OkStatus();
-  auto looking = manager_.Get(std::move(ref));
-  CO_ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, co_await std::move(looking));
-  if (MayName(peer_, rpc, sandbox.principal).ok()) co_return absl::OkStatus();
-  co_return NoSuchSandbox();
+absl::Status Handlers::Admit(const Rpc& rpc, const SandboxRef& ref) const {
+  if (ref.principal.has_value()) return MayName(peer_, rpc, *ref.principal);
+  if (!IsBoundToPrefix(peer_, rpc)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, manager_.Get(ref));
+  if (MayName(peer_, rpc, sandbox.principal).ok()) return absl::OkStatus();
+  return NoSuchSandbox();
 }
 
 Async<void> Handlers::StartJob(const v1::StartJobRequest& request, JobEvents& events) {
@@ -49,8 +48,7 @@ Async<void> Handlers::StartJob(const v1::StartJobRequest& request, JobEvents& ev
 
 Async<void> Handlers::WatchJob(const v1::WatchJobRequest& request, JobEvents& events) {
   CO_ASSIGN_OR_RETURN(WatchJobCall call, ParseWatchJob(request));
-  auto admitting = Admit(RpcOf("WatchJob"), call.ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("WatchJob"), call.ref));
   auto opening =
       manager_.WatchJob(std::move(call.ref), std::move(call.id), call.from_offset, call.follow);
   CO_ASSIGN_OR_RETURN(WatchedJob watched, co_await std::move(opening));
@@ -80,8 +78,7 @@ Async<void> Handlers::Follow(std::unique_ptr<JobWatcher> watcher, JobEvents& eve
 Async<void> Handlers::SendInput(const v1::SendInputRequest& request,
                                 v1::SendInputResponse& response) {
   CO_ASSIGN_OR_RETURN(SendInputCall call, ParseSendInput(request));
-  auto admitting = Admit(RpcOf("SendInput"), call.ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("SendInput"), call.ref));
   auto sending =
       manager_.SendInput(std::move(call.ref), std::move(call.id), std::move(call.data), call.end);
   CO_ASSIGN_OR_RETURN(const std::int64_t accepted, co_await std::move(sending));
@@ -92,8 +89,7 @@ Async<void> Handlers::SendInput(const v1::SendInputRequest& request,
 Async<void> Handlers::SignalJob(const v1::SignalJobRequest& request,
                                 v1::SignalJobResponse& response) {
   CO_ASSIGN_OR_RETURN(SignalJobCall call, ParseSignalJob(request));
-  auto admitting = Admit(RpcOf("SignalJob"), call.ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("SignalJob"), call.ref));
   auto signalling =
       manager_.SignalJob(std::move(call.ref), std::move(call.id), call.signal, call.grace);
   CO_ASSIGN_OR_RETURN(const JobSnapshot job, co_await std::move(signalling));
@@ -103,8 +99,7 @@ Async<void> Handlers::SignalJob(const v1::SignalJobRequest& request,
 
 Async<void> Handlers::ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& response) {
   CO_ASSIGN_OR_RETURN(ListJobsCall call, ParseListJobs(request));
-  auto admitting = Admit(RpcOf("ListJobs"), call.ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("ListJobs"), call.ref));
   auto listing = manager_.ListJobs(std::move(call.ref), call.limit);
   CO_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> jobs, co_await std::move(listing));
   for (const JobSnapshot& job : jobs) Fill(response.add_jobs(), job);
@@ -114,8 +109,7 @@ Async<void> Handlers::ListJobs(const v1::ListJobsRequest& request, v1::ListJobsR
 Async<void> Handlers::ReadOutput(const v1::ReadOutputRequest& request,
                                  v1::ReadOutputResponse& response) {
   CO_ASSIGN_OR_RETURN(ReadOutputCall call, ParseReadOutput(request));
-  auto admitting = Admit(RpcOf("ReadOutput"), call.ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("ReadOutput"), call.ref));
   auto opening = manager_.WatchJob(std::move(call.ref), std::move(call.id), call.offset, false);
   CO_ASSIGN_OR_RETURN(WatchedJob watched, co_await std::move(opening));
   Fill(response.mutable_job(), watched.job);
@@ -149,23 +143,22 @@ Async<void> Handlers::ListSandboxes(const v1::ListSandboxesRequest& request,
   co_return absl::OkStatus();
 }
 
-Async<void> Handlers::GetSandbox(const v1::GetSandboxRequest& request, v1::Sandbox& response) {
+absl::Status Handlers::GetSandbox(const v1::GetSandboxRequest& request,
+                                  v1::Sandbox& response) const {
   const Rpc& rpc = RpcOf("GetSandbox");
-  CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
+  ASSIGN_OR_RETURN(const SandboxRef ref, ParseRefOrKey(request.sandbox()));
+  if (ref.principal.has_value()) RETURN_IF_ERROR(MayName(peer_, rpc, *ref.principal));
+  ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, manager_.Get(ref));
   const bool by_key = !ref.principal.has_value();
-  if (!by_key) CO_RETURN_IF_ERROR(MayName(peer_, rpc, *ref.principal));
-  auto getting = manager_.Get(std::move(ref));
-  CO_ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, co_await std::move(getting));
-  if (by_key && !MayName(peer_, rpc, sandbox.principal).ok()) co_return NoSuchSandbox();
+  if (by_key && !MayName(peer_, rpc, sandbox.principal).ok()) return NoSuchSandbox();
   Fill(&response, sandbox);
-  co_return absl::OkStatus();
+  return absl::OkStatus();
 }
 
 Async<void> Handlers::RemoveSandbox(const v1::RemoveSandboxRequest& request,
                                     v1::RemoveSandboxResponse& response) {
   CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
-  auto admitting = Admit(RpcOf("RemoveSandbox"), ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("RemoveSandbox"), ref));
   auto removing = manager_.Remove(std::move(ref), request.remove_volume());
   CO_ASSIGN_OR_RETURN(const RemovedSandbox removed, co_await std::move(removing));
   response.set_container_removed(removed.container);
@@ -175,8 +168,7 @@ Async<void> Handlers::RemoveSandbox(const v1::RemoveSandboxRequest& request,
 
 Async<void> Handlers::StatFile(const v1::StatFileRequest& request, v1::FileInfo& response) {
   CO_ASSIGN_OR_RETURN(FileCall call, ParseStatFile(request));
-  auto admitting = Admit(RpcOf("StatFile"), call.ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("StatFile"), call.ref));
   auto looking = manager_.StatFile(std::move(call.ref), std::move(call.path));
   CO_ASSIGN_OR_RETURN(const SandboxFile file, co_await std::move(looking));
   Fill(&response, file);
@@ -185,8 +177,7 @@ Async<void> Handlers::StatFile(const v1::StatFileRequest& request, v1::FileInfo&
 
 Async<void> Handlers::ReadFile(const v1::ReadFileRequest& request, FileChunks& chunks) {
   CO_ASSIGN_OR_RETURN(ReadFileCall call, ParseReadFile(request));
-  auto admitting = Admit(RpcOf("ReadFile"), call.ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("ReadFile"), call.ref));
   auto opening = manager_.OpenFile(std::move(call.ref), std::move(call.path));
   CO_ASSIGN_OR_RETURN(SandboxFile file, co_await std::move(opening));
   if (!call.if_etag.empty() && call.if_etag != file.entry.Etag()) {
@@ -218,8 +209,7 @@ Async<void> Handlers::ReadFile(const v1::ReadFileRequest& request, FileChunks& c
 Async<void> Handlers::ListFiles(const v1::ListFilesRequest& request,
                                 v1::ListFilesResponse& response) {
   CO_ASSIGN_OR_RETURN(ListFilesCall call, ParseListFiles(request));
-  auto admitting = Admit(RpcOf("ListFiles"), call.ref);
-  CO_RETURN_IF_ERROR(co_await std::move(admitting));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("ListFiles"), call.ref));
   // One more than asked for, to know whether there are more.
   auto listing = manager_.ListFiles(std::move(call.ref), std::move(call.path), call.limit + 1);
   CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> files, co_await std::move(listing));

@@ -35,7 +35,9 @@ class Handlers {
                          agent::v1::ReadOutputResponse& response);
   Async<void> ListSandboxes(const agent::v1::ListSandboxesRequest& request,
                             agent::v1::ListSandboxesResponse& response);
-  Async<void> GetSandbox(const agent::v1::GetSandboxRequest& request, agent::v1::Sandbox& response);
+  // At once, on gRPC's own thread: every download asks it.
+  absl::Status GetSandbox(const agent::v1::GetSandboxRequest& request,
+                          agent::v1::Sandbox& response) const;
   Async<void> RemoveSandbox(const agent::v1::RemoveSandboxRequest& request,
                             agent::v1::RemoveSandboxResponse& response);
   Async<void> StatFile(const agent::v1::StatFileRequest& request, agent::v1::FileInfo& response);
@@ -50,7 +52,7 @@ class Handlers {
  private:
   // Whether the peer may use this sandbox. One that it names by a link's key and that belongs to
   // another front end's principal is NotFound, as if there were none.
-  Async<void> Admit(const Rpc& rpc, SandboxRef ref);
+  absl::Status Admit(const Rpc& rpc, const SandboxRef& ref) const;
 
   // Until the job's outcome, the end of what there is, or the reader's going.
   Async<void> Follow(std::unique_ptr<JobWatcher> watcher, JobEvents& events);

@@ -20,4 +20,12 @@ absl::Status ResultOf(const std::exception_ptr& thrown, absl::Status status) {
   return absl::InternalError("the agent failed at this; its journal says why");
 }
 
+absl::Status Guarded(const std::function<absl::Status()>& body) {
+  try {
+    return body();
+  } catch (...) {
+    return ResultOf(std::current_exception(), absl::OkStatus());
+  }
+}
+
 }  // namespace sandkeep

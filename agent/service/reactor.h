@@ -30,14 +30,17 @@ namespace sandkeep {
 // What a call's coroutine came to.
 absl::Status ResultOf(const std::exception_ptr& thrown, absl::Status status);
 
-// A call that is refused before it begins; any kind of reactor.
+// Runs it; what it throws is a fault of ours.
+absl::Status Guarded(const std::function<absl::Status()>& body);
+
+// A call whose end is known at once, often that it is refused; any kind of reactor.
 template <typename Reactor>
-class Refusal : public Reactor {
+class Settled : public Reactor {
  public:
-  static Reactor* Make(const absl::Status& why) { return new Refusal(why); }
+  static Reactor* Make(const absl::Status& end) { return new Settled(end); }
 
  private:
-  explicit Refusal(const absl::Status& why) { this->Finish(ToGrpc(why)); }
+  explicit Settled(const absl::Status& end) { this->Finish(ToGrpc(end)); }
   void OnDone() override { delete this; }
 };
 

@@ -40,7 +40,7 @@ class World {
 
   virtual void AnswerGetSandbox(const absl::Status& status) = 0;
   // Until it is cancelled. Resolves when the call has arrived.
-  virtual std::future<void> HangGetSandbox() = 0;
+  virtual std::future<void> HangListJobs() = 0;
   // The next WatchJob.
   virtual std::shared_ptr<Feed> OpenWatch() = 0;
 };
@@ -63,16 +63,16 @@ class RealWorld : public World {
   asio::io_context& io() override { return agent_.io(); }
 
   void AnswerGetSandbox(const absl::Status& status) override {
-    agent_.manager.get = [status](SandboxRef) {
-      if (status.ok()) return Answered<SandboxSnapshot>(SomeSandbox());
-      return Answered<SandboxSnapshot>(status);
+    agent_.manager.get = [status](const SandboxRef&) -> absl::StatusOr<SandboxSnapshot> {
+      if (status.ok()) return SomeSandbox();
+      return status;
     };
   }
-  std::future<void> HangGetSandbox() override {
+  std::future<void> HangListJobs() override {
     auto arrived = std::make_shared<std::promise<void>>();
-    agent_.manager.get = [arrived](SandboxRef) {
+    agent_.manager.list_jobs = [arrived](SandboxRef, int) {
       arrived->set_value();
-      return HangUntilCancelled<SandboxSnapshot>(std::make_shared<Pending<bool>>());
+      return HangUntilCancelled<std::vector<JobSnapshot>>(std::make_shared<Pending<bool>>());
     };
     return arrived->get_future();
   }
@@ -137,8 +137,8 @@ class FakeWorld : public World {
     if (status.ok()) return fake_.get_sandbox.Answer(sandbox);
     fake_.get_sandbox.Fail(status);
   }
-  std::future<void> HangGetSandbox() override {
-    fake_.get_sandbox.Hang();
+  std::future<void> HangListJobs() override {
+    fake_.list_jobs.Hang();
     std::promise<void> arrived;
     arrived.set_value();
     return arrived.get_future();
@@ -207,9 +207,9 @@ TYPED_TEST(AgentClientContract, AnErrorKeepsItsCodeAndItsText) {
 }
 
 TYPED_TEST(AgentClientContract, ACallThatHangsEndsWithItsCoroutine) {
-  auto arrived = this->world_.HangGetSandbox();
+  auto arrived = this->world_.HangListJobs();
   const absl::Status status = this->Cancelled(
-      this->world_.client().GetSandbox(Named<v1::GetSandboxRequest>()), [&] { arrived.get(); });
+      this->world_.client().ListJobs(Named<v1::ListJobsRequest>()), [&] { arrived.get(); });
   EXPECT_TRUE(absl::IsCancelled(status)) << status;
 }
 

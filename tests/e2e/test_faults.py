@@ -101,7 +101,7 @@ def test_a_stopped_agent_is_given_up_within_seconds_and_works_again_once_it_goes
 
 
 def test_a_silent_command_outlives_every_question_whether_the_agent_lives(alice, label):
-    result = alice.run(label, "sleep 45; echo at last")
+    result = alice.run(label, "sleep 45; echo at last", wait_seconds=90)
     assert result.exit_code == 0 and result.output == "at last\n", result
 
 

@@ -269,7 +269,8 @@ absl::StatusOr<RunningContainer> FakeRuntime::Running(const EngineName& name) co
                           .hostname = found->second.hostname,
                           .init_pid = init.pid(),
                           .init_pidfd = init.PidFd(),
-                          .channel = std::move(channel)};
+                          .channel = std::move(channel),
+                          .counts = {}};
 }
 
 Async<RunningContainer> FakeRuntime::Attach(EngineName container) {

@@ -28,7 +28,8 @@ class LyingInit {
             .hostname = {},
             .init_pid = ::getpid(),
             .init_pidfd = UniqueFd(pidfd),
-            .channel = agents_.Release()};
+            .channel = agents_.Release(),
+            .counts = {}};
   }
 
   // What the agent has said next; nothing: nothing yet. Descriptors are kept.
@@ -62,6 +63,8 @@ class LyingInit {
     for (init::v1::JobState& job : jobs) *message.mutable_hello()->add_jobs() = std::move(job);
     return message;
   }
+  // For what FrameSocket would not send.
+  int fd() const { return ours_.fd(); }
   void Die() { ours_.Release().Reset(); }
 
  private:

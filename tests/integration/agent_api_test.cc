@@ -70,8 +70,8 @@ TEST(AgentApiTest, StartsAJobAndStreamsItToItsOutcome) {
 
 TEST(AgentApiTest, AnErrorOfTheManagerKeepsItsCodeAndItsText) {
   AgentHarness agent;
-  agent.manager.get = [](SandboxRef) {
-    return Answered<SandboxSnapshot>(absl::ResourceExhaustedError("the disk is full: free some"));
+  agent.manager.get = [](const SandboxRef&) {
+    return absl::ResourceExhaustedError("the disk is full: free some");
   };
   const auto answer = agent.Run(agent.client->GetSandbox(Named<v1::GetSandboxRequest>()));
   EXPECT_EQ(answer.status(), absl::ResourceExhaustedError("the disk is full: free some"));
@@ -79,11 +79,16 @@ TEST(AgentApiTest, AnErrorOfTheManagerKeepsItsCodeAndItsText) {
 
 TEST(AgentApiTest, AThrowingManagerCostsOneCallAndNoProcess) {
   AgentHarness agent;
-  agent.manager.get = [](SandboxRef) -> Async<SandboxSnapshot> {
+  agent.manager.get = [](const SandboxRef&) -> absl::StatusOr<SandboxSnapshot> {
+    throw std::runtime_error("a fault of ours");
+  };
+  agent.manager.list_jobs = [](SandboxRef, int) -> Async<std::vector<JobSnapshot>> {
     throw std::runtime_error("a fault of ours");
   };
   const auto answer = agent.Run(agent.client->GetSandbox(Named<v1::GetSandboxRequest>()));
   EXPECT_TRUE(absl::IsInternal(answer.status())) << answer.status();
+  const auto jobs = agent.Run(agent.client->ListJobs(Named<v1::ListJobsRequest>()));
+  EXPECT_TRUE(absl::IsInternal(jobs.status())) << jobs.status();
   EXPECT_TRUE(agent.Run(agent.client->GetInfo(InfoRequest())).ok());
 }
 
@@ -111,7 +116,7 @@ TEST(AgentApiTest, APeerWithAPrefixNamesNobodyElsesPrincipal) {
   EXPECT_TRUE(absl::IsPermissionDenied(foreign.status())) << foreign.status();
   EXPECT_EQ(agent.manager.calls, 0);
 
-  agent.manager.get = [](SandboxRef) { return Answered<SandboxSnapshot>(SomeSandbox()); };
+  agent.manager.get = [](const SandboxRef&) { return SomeSandbox(); };
   auto own = Named<v1::GetSandboxRequest>();
   own.mutable_sandbox()->set_principal("stdio-7");
   EXPECT_TRUE(agent.Run(agent.client->GetSandbox(own)).ok());
@@ -120,7 +125,7 @@ TEST(AgentApiTest, APeerWithAPrefixNamesNobodyElsesPrincipal) {
 TEST(AgentApiTest, ALinkOfAnotherFrontEndsPrincipalLeadsNowhere) {
   Peer peer{.uid = ::geteuid(), .frontend = true, .operate = false, .prefix = "stdio"};
   const auto stat_by_key = [](AgentHarness& agent) {
-    agent.manager.get = [](SandboxRef) { return Answered<SandboxSnapshot>(SomeSandbox()); };
+    agent.manager.get = [](const SandboxRef&) { return SomeSandbox(); };
     agent.manager.stat_file = [](SandboxRef, RelPath) {
       return Answered<SandboxFile>(SandboxFile{.key = SomeSandbox().key,
                                                .generation = SomeSandbox().generation,
@@ -141,7 +146,7 @@ TEST(AgentApiTest, ALinkOfAnotherFrontEndsPrincipalLeadsNowhere) {
 
 TEST(AgentApiTest, AFieldOfALaterVersionIsIgnored) {
   AgentHarness agent;
-  agent.manager.get = [](SandboxRef) { return Answered<SandboxSnapshot>(SomeSandbox()); };
+  agent.manager.get = [](const SandboxRef&) { return SomeSandbox(); };
   auto request = Named<v1::GetSandboxRequest>();
   request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(1000, "later");
   request.mutable_sandbox()
@@ -205,17 +210,17 @@ TEST(AgentApiTest, CancellingAHangingCallEndsItAtBothEnds) {
   const auto cancelled_there = std::make_shared<Pending<bool>>();
   std::promise<void> entered;
   AgentHarness agent;
-  agent.manager.get = [&](SandboxRef) {
+  agent.manager.list_jobs = [&](SandboxRef, int) {
     entered.set_value();
-    return HangUntilCancelled<SandboxSnapshot>(cancelled_there);
+    return HangUntilCancelled<std::vector<JobSnapshot>>(cancelled_there);
   };
   asio::cancellation_signal signal;
   const auto strand = asio::make_strand(agent.io());
   std::promise<absl::Status> ended;
-  auto finished = [&](std::exception_ptr, absl::StatusOr<v1::Sandbox> answer) {
+  auto finished = [&](std::exception_ptr, absl::StatusOr<v1::ListJobsResponse> answer) {
     ended.set_value(answer.status());
   };
-  asio::co_spawn(strand, agent.client->GetSandbox(Named<v1::GetSandboxRequest>()),
+  asio::co_spawn(strand, agent.client->ListJobs(Named<v1::ListJobsRequest>()),
                  asio::bind_cancellation_slot(signal.slot(), finished));
   entered.get_future().get();
   asio::post(strand, [&] { signal.emit(asio::cancellation_type::terminal); });

@@ -195,7 +195,9 @@ void JobRun::Take(const v1::JobEvent& event) {
       End(event.outcome());
       break;
     case v1::JobEvent::kWaitingForInput:
+      // Nothing comes until somebody types, and that can only be who waits here.
       view_.waits_for_input = true;
+      time_up_ = true;
       break;
     case v1::JobEvent::EVENT_NOT_SET:
       break;
@@ -268,7 +270,8 @@ Async<void> JobRun::PollOutput() {
     const bool ended = job.state() == v1::Job::ENDED;
     progress_.SetChanged();
     Report(StrCat(SizeInWords(job.output_bytes()), " of output"));
-    if (!ended && Steady::now() < deadline_) continue;
+    view_.waits_for_input = job.waiting_for_input();
+    if (!ended && !view_.waits_for_input && Steady::now() < deadline_) continue;
     CO_RETURN_IF_ERROR(co_await ReadTail(job.output_bytes()));
     if (ended) {
       End(job.outcome());
@@ -277,6 +280,12 @@ Async<void> JobRun::PollOutput() {
     }
     co_return absl::OkStatus();
   }
+}
+
+boost::asio::awaitable<std::optional<absl::Time>> JobRun::AskDeadline() {
+  auto answer = co_await agent_.ReadOutput(OutputRequest(view_.output.end(), 1));
+  if (!answer.ok() || answer->job().deadline_ms() == 0) co_return std::nullopt;
+  co_return absl::FromUnixMillis(answer->job().deadline_ms());
 }
 
 Async<void> JobRun::ReadTail(std::int64_t total) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "agent/client/agent_client.h"
 #include "common/async.h"
 #include "gateway/mcp/progress.h"
@@ -56,6 +57,9 @@ class JobRun {
   // been told if that ends it.
   Async<void> Start(agent::v1::StartJobRequest request);
   Async<void> Watch();
+
+  // When the job is ended, if it runs so long; nothing: never, or nobody can say.
+  boost::asio::awaitable<std::optional<absl::Time>> AskDeadline();
 
   const JobView& view() const { return view_; }
   // Neither when it stopped waiting nor at any time before had it started.

@@ -138,6 +138,7 @@ std::string FactsLine(const JobView& view, absl::Time now, bool names_job,
   for (const std::string& field : view.outcome ? EndFields(*view.outcome) : running) {
     AppendField(&line, field);
   }
+  if (!view.outcome && view.waits_for_input) AppendField(&line, "cause input");
   if (names_job) AppendField(&line, StrCat("job ", options.job_id));
   if (view.outcome) return line;
   AppendField(&line, StrCat("next offset ", view.output.resume()));

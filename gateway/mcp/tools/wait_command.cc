@@ -53,6 +53,8 @@ Async<ToolResult> WaitCommand::Call(CallContext& context, Arguments arguments) {
   if (!followed.ok()) co_return ExplainJobError(followed);
   AnswerOptions options;
   options.ends = begin.ends;
+  // Another gateway may have started it.
+  if (!options.ends && !run.view().outcome) options.ends = co_await run.AskDeadline();
   options.notes = {std::move(wait.note), std::string(begin.note)};
   co_return co_await AnswerOf(services_, context, named, run, std::move(options));
 }

@@ -57,5 +57,30 @@ TEST_F(JobsTest, InputGoesOnAfterARestartOfTheAgent) {
   EXPECT_EQ(Watch(id).out, "got late\nend");
 }
 
+TEST_F(JobsTest, SaysThatACommandWaitsForInputAndAgainWhenItDoesAgain) {
+  JobSpec spec = Command("read -r a; echo got $a; sleep 0.2; read -r b; echo and $b");
+  spec.keep_stdin = true;
+  const JobId id = Start(spec);
+  RunUntil([&]() { return table_->Find(id)->waiting_for_input; });
+  ASSERT_TRUE(Await(table_->SendInput(id, "one\n", false)).ok());
+  EXPECT_FALSE(table_->Find(id)->waiting_for_input);
+  AwaitOutput(id, 8);
+  RunUntil([&]() { return table_->Find(id)->waiting_for_input; });
+  ASSERT_TRUE(Await(table_->SendInput(id, "two\n", true)).ok());
+  EXPECT_EQ(Watch(id).out, "got one\nand two\n");
+}
+
+TEST_F(JobsTest, ACommandThatSleepsOrReadsSomethingElseDoesNotWaitForInput) {
+  JobSpec spec = Command("mkfifo go; echo on; read -r a <go; echo off");
+  spec.keep_stdin = true;
+  const JobId id = Start(spec);
+  AwaitOutput(id, 3);
+  const auto until = std::chrono::steady_clock::now() + 3 * kInputLookInterval;
+  RunUntil([&]() { return std::chrono::steady_clock::now() > until; });
+  EXPECT_FALSE(table_->Find(id)->waiting_for_input);
+  Run("echo >go");
+  EXPECT_EQ(Watch(id).outcome->code, 0);
+}
+
 }  // namespace
 }  // namespace sandkeep

@@ -71,7 +71,8 @@ class JobsTest : public testing::Test, protected JobTableEvents {
                                .hostname = {},
                                .init_pid = init_->pid(),
                                .init_pidfd = init_->PidFd(),
-                               .channel = init_->TakeChannel().value()};
+                               .channel = init_->TakeChannel().value(),
+                               .counts = {}};
     return container;
   }
 

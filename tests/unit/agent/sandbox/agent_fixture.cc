@@ -140,7 +140,7 @@ bool AgentTest::BecomesSo(const SandboxRef& ref, bool (*so)(const SandboxSnapsho
                           SandboxState state) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (std::chrono::steady_clock::now() < deadline) {
-    const auto snapshot = Wait(manager().Get(ref));
+    const auto snapshot = manager().Get(ref);
     if (snapshot.ok() && so(*snapshot, state)) return true;
     std::this_thread::yield();
   }

@@ -19,7 +19,7 @@ class CapacityTest : public AgentTest {
   CapacityTest() { limits_.max_running = 2; }
 
   SandboxState StateOf(const std::string& label) {
-    const auto snapshot = Wait(manager().Get(RefOf(alice_, label)));
+    const auto snapshot = manager().Get(RefOf(alice_, label));
     EXPECT_TRUE(snapshot.ok()) << snapshot.status();
     return snapshot.ok() ? snapshot->state : SandboxState::kBroken;
   }

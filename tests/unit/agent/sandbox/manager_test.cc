@@ -58,7 +58,7 @@ TEST_F(ManagerTest, AKeyInTheLabelsPlaceNamesItsSandboxForItsOwnerOnly) {
   const std::string key = hers->started.sandbox.key.text();
 
   EXPECT_EQ(OutputOf(alice_, key, "cat file"), "secret\n");
-  EXPECT_EQ(Wait(manager().Get(RefOf(alice_, key)))->key.text(), key);
+  EXPECT_EQ(manager().Get(RefOf(alice_, key))->key.text(), key);
   // Somebody else's key is a label like any other.
   const auto his = Run(bob_, key, "ls");
   ASSERT_TRUE(his.ok());
@@ -71,10 +71,10 @@ TEST_F(ManagerTest, UnknownAndForeignSandboxesGetTheSameAnswer) {
   ASSERT_TRUE(hers.ok());
   const SandboxKey key = hers->started.sandbox.key;
 
-  const absl::Status unknown = Wait(manager().Get(RefOf(bob_, "no-such"))).status();
-  const absl::Status foreign = Wait(manager().Get(RefOf(bob_, "amber-otter"))).status();
+  const absl::Status unknown = manager().Get(RefOf(bob_, "no-such")).status();
+  const absl::Status foreign = manager().Get(RefOf(bob_, "amber-otter")).status();
   const absl::Status foreign_key =
-      Wait(manager().Get({.principal = bob_, .label = "", .key = key})).status();
+      manager().Get({.principal = bob_, .label = "", .key = key}).status();
   EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(foreign, unknown);
   EXPECT_EQ(foreign_key, unknown);
@@ -88,8 +88,8 @@ TEST_F(ManagerTest, UnknownAndForeignSandboxesGetTheSameAnswer) {
   EXPECT_EQ(Wait(manager().WatchJob(RefOf(bob_, "amber-otter"), std::nullopt, 0, false)).status(),
             unknown);
   // Whose link it is has been checked by who signed it.
-  EXPECT_TRUE(Wait(manager().Get({.principal = std::nullopt, .label = "", .key = key})).ok());
-  EXPECT_EQ(Wait(manager().Get({})).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(manager().Get({.principal = std::nullopt, .label = "", .key = key}).ok());
+  EXPECT_EQ(manager().Get({}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(ManagerTest, ALabelThatIsNoneIsRefusedBeforeAnythingIsMade) {
@@ -238,7 +238,7 @@ TEST_F(ManagerTest, RemovingKeepsTheFilesUnlessAsked) {
   EXPECT_TRUE(removed->container);
   EXPECT_FALSE(removed->volume);
   EXPECT_THAT(runtime_.containers(), IsEmpty());
-  EXPECT_EQ(Wait(manager().Get(ref))->state, SandboxState::kAbsent);
+  EXPECT_EQ(manager().Get(ref)->state, SandboxState::kAbsent);
   EXPECT_FALSE(Wait(manager().Remove(ref, false))->container);
 
   const auto rebuilt = Run(alice_, "amber-otter", "cat file");
@@ -254,7 +254,7 @@ TEST_F(ManagerTest, RemovingTheVolumeForgetsTheSandboxAndItsLinks) {
   ASSERT_TRUE(removed.ok()) << removed.status();
   EXPECT_TRUE(removed->volume);
   EXPECT_THAT(runtime_.volumes(), IsEmpty());
-  EXPECT_EQ(Wait(manager().Get(RefOf(alice_, "amber-otter"))).status().code(),
+  EXPECT_EQ(manager().Get(RefOf(alice_, "amber-otter")).status().code(),
             absl::StatusCode::kNotFound);
   EXPECT_TRUE(std::filesystem::is_empty(state_dir_ + "/spools"));
 
@@ -319,7 +319,7 @@ TEST_F(ManagerTest, ListingShowsTheMostRecentlyUsedFirstAndIsNotActivity) {
     ASSERT_THAT(*list, SizeIs(2));
     EXPECT_EQ(list->at(0).label.text(), "two");
     EXPECT_EQ(list->at(1).label.text(), "one");
-    EXPECT_TRUE(Wait(manager().Get(RefOf(alice_, "one"))).ok());
+    EXPECT_TRUE(manager().Get(RefOf(alice_, "one")).ok());
   }
 }
 

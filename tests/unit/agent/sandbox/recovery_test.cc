@@ -25,7 +25,7 @@ class RecoveryTest : public AgentTest {
     }
   }
   SandboxState StateOf(const std::string& label) {
-    const auto snapshot = Wait(manager().Get(RefOf(alice_, label)));
+    const auto snapshot = manager().Get(RefOf(alice_, label));
     EXPECT_TRUE(snapshot.ok()) << snapshot.status();
     return snapshot.ok() ? snapshot->state : SandboxState::kBroken;
   }
@@ -100,8 +100,7 @@ TEST_F(RecoveryTest, ALostDatabaseLosesNoFilesAndNoRunningContainer) {
   const auto lynx = Run(alice_, "lynx", "cat file");
   EXPECT_EQ(lynx->output, "kept too\n");
   EXPECT_EQ(lynx->started.arrival, Arrival::kRebuilt);
-  EXPECT_EQ(Wait(manager().Get(RefOf(bob_, "amber-otter"))).status().code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_EQ(manager().Get(RefOf(bob_, "amber-otter")).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(RecoveryTest, ARebootEndsJobsWithTheReasonAndKeepsPackages) {

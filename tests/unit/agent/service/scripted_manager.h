@@ -130,7 +130,7 @@ class ScriptedManager : public SandboxManager {
   std::function<Async<std::int64_t>(SandboxRef, JobId, std::string, bool)> send_input;
   std::function<Async<JobSnapshot>(SandboxRef, JobId, int, absl::Duration)> signal_job;
   std::function<Async<std::vector<SandboxSnapshot>>(std::optional<PrincipalId>)> list;
-  std::function<Async<SandboxSnapshot>(SandboxRef)> get;
+  std::function<absl::StatusOr<SandboxSnapshot>(const SandboxRef&)> get;
   std::function<Async<RemovedSandbox>(SandboxRef, bool)> remove;
   std::function<Async<SandboxFile>(SandboxRef, RelPath)> stat_file;
   std::function<Async<SandboxFile>(SandboxRef, RelPath)> open_file;
@@ -139,7 +139,7 @@ class ScriptedManager : public SandboxManager {
   std::function<Async<std::vector<GarbageDecision>>(bool)> collect_garbage;
 
   // Calls of any kind that came through.
-  std::atomic<int> calls = 0;
+  mutable std::atomic<int> calls = 0;
 
   Async<void> Recover() override { co_return absl::OkStatus(); }
   Async<StartedJob> StartJob(PrincipalId principal, std::string label, JobSpec spec) override {
@@ -162,7 +162,10 @@ class ScriptedManager : public SandboxManager {
   Async<std::vector<SandboxSnapshot>> List(std::optional<PrincipalId> principal) override {
     return Call(list, std::move(principal));
   }
-  Async<SandboxSnapshot> Get(SandboxRef ref) override { return Call(get, std::move(ref)); }
+  absl::StatusOr<SandboxSnapshot> Get(const SandboxRef& ref) const override {
+    ++calls;
+    return get ? get(ref) : absl::UnimplementedError("not scripted");
+  }
   Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) override {
     return Call(remove, std::move(ref), remove_volume);
   }

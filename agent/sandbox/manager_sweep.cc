@@ -1,0 +1,51 @@
+// What the manager looks after by the clock: records of jobs that are past their time, and output
+// that takes more than its share of the disk.
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "agent/sandbox/manager.h"
+#include "agent/sandbox/output_shares.h"
+
+namespace sandkeep {
+
+boost::asio::awaitable<void> Manager::Sweep() {
+  boost::asio::steady_timer timer(strand_);
+  for (;;) {
+    timer.expires_after(absl::ToChronoNanoseconds(limits_.sweep_interval));
+    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    co_await ForgetOldJobs();
+  }
+}
+
+boost::asio::awaitable<void> Manager::ForgetOldJobs() {
+  const absl::Time ended_before = context_.clock.Now() - limits_.job_keep;
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    const absl::Status forgotten = co_await sandbox->ForgetJobs(ended_before);
+    if (forgotten.ok()) continue;
+    Log(Severity::kWarning, "sweep.failed",
+        {{"sandbox", sandbox->key().text()}, {"why", forgotten}});
+  }
+}
+
+boost::asio::awaitable<void> Manager::TrimOutput() {
+  boost::asio::steady_timer timer(strand_);
+  for (;;) {
+    timer.expires_after(absl::ToChronoNanoseconds(limits_.output_interval));
+    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+      if (sandbox->View().snapshot.busy) (co_await sandbox->LookAgain()).IgnoreError();
+    }
+    while (const std::shared_ptr<Sandbox> sandbox =
+               NextToLoseOutput(registry_.All(), limits_.output_bytes)) {
+      const absl::Status forgotten = co_await sandbox->ForgetOldestOutput();
+      if (forgotten.ok()) continue;
+      Log(Severity::kWarning, "trim.failed",
+          {{"sandbox", sandbox->key().text()}, {"why", forgotten}});
+      break;
+    }
+  }
+}
+
+}  // namespace sandkeep

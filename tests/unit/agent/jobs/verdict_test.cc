@@ -1,0 +1,63 @@
+// Why a command ended, as far as the kernel's counters tell.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "agent/jobs/verdict.h"
+
+namespace sandkeep {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kKilled = SIGKILL;  // As waitpid says it.
+constexpr int ExitedWith(int code) { return code << 8; }
+constexpr KernelCounts kBefore{.oom_kills = 3, .failed_forks = 5, .memory_max = 1 << 30};
+
+KernelCounts After(std::uint64_t kills, std::uint64_t forks) {
+  return {.oom_kills = 3 + kills, .failed_forks = 5 + forks, .memory_max = 1 << 30};
+}
+
+Outcome Judge(int wait_status, const std::optional<KernelCounts>& after) {
+  return WithKernelCause(OutcomeOfWaitStatus(wait_status, false), kBefore, after);
+}
+
+TEST(VerdictTest, KilledForMemoryNamesTheLimit) {
+  const Outcome outcome = Judge(kKilled, After(1, 0));
+  EXPECT_EQ(outcome.ending, Ending::kOutOfMemory);
+  EXPECT_EQ(ShellExitCode(outcome), 137);
+  EXPECT_THAT(outcome.remedy, HasSubstr("at 1 GiB"));
+}
+
+TEST(VerdictTest, AShellThatWasSparedReportsItsChildsDeath) {
+  EXPECT_EQ(Judge(ExitedWith(137), After(1, 0)).ending, Ending::kOutOfMemory);
+}
+
+TEST(VerdictTest, ACommandThatGotOverADeadChildIsToldOnly) {
+  const Outcome outcome = Judge(ExitedWith(0), After(1, 0));
+  EXPECT_EQ(outcome.ending, Ending::kExited);
+  EXPECT_THAT(outcome.remedy, HasSubstr("one of its processes was killed for memory"));
+}
+
+TEST(VerdictTest, FailedForksAreTheCauseOfAFailureOnly) {
+  EXPECT_EQ(Judge(ExitedWith(254), After(0, 7)).ending, Ending::kPidLimit);
+  EXPECT_EQ(Judge(ExitedWith(254), After(0, 7)).code, 254);
+  EXPECT_EQ(Judge(ExitedWith(0), After(0, 7)).ending, Ending::kExited);
+}
+
+TEST(VerdictTest, AKillThatTheKernelDidNotCountIsSomebodys) {
+  const Outcome outcome = Judge(kKilled, After(0, 0));
+  EXPECT_EQ(outcome.ending, Ending::kSignalled);
+  EXPECT_THAT(outcome.remedy, HasSubstr("something that runs in this sandbox"));
+}
+
+TEST(VerdictTest, WithoutCountersItSaysThatItCanNotTell) {
+  const Outcome outcome = Judge(kKilled, std::nullopt);
+  EXPECT_EQ(outcome.ending, Ending::kSignalled);
+  EXPECT_THAT(outcome.remedy, HasSubstr("no cgroup v2"));
+  EXPECT_EQ(Judge(ExitedWith(1), std::nullopt).remedy, "");
+}
+
+}  // namespace
+}  // namespace sandkeep
