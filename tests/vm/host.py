@@ -5,6 +5,7 @@ binds the loopback or a socket in a folder of its own; nothing that the guest wr
 the machine itself, so whoever waits waits for an event, with a deadline that only a host that hangs reaches.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -14,11 +15,12 @@ import subprocess
 import tempfile
 import time
 
-from stack import BUILD, EXECUTABLES, ROOT, free_port
+from stack import BUILD, EXECUTABLES, ROOT, free_port, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTCASES = BUILD / "tests" / "testcases"
 DEPLOYED = ("host.sh",)
+EMULATOR_SECONDS = 30
 BOOT_SECONDS = 600
 START_SECONDS = 300
 COMMAND_SECONDS = 120
@@ -36,9 +38,15 @@ class Hand:
 
     def __init__(self, path, alive):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(path))
+        wait_for("the emulator", lambda: alive() and self._connects(str(path)), EMULATOR_SECONDS)
         self.alive = alive
         self.rest = b""
+
+    def _connects(self, path):
+        # It is there before it listens.
+        with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+            self.socket.connect(path)
+            return True
 
     def line(self, seconds):
         deadline = time.monotonic() + seconds
@@ -138,13 +146,8 @@ class EmulatedHost:
             # Its copy of what the guest writes stays beside the rest.
             self.emulator = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                              env={**os.environ, "TMPDIR": str(self.folder)})
-        deadline = time.monotonic() + 30
-        while not hand.exists():
-            if self.emulator.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the emulator didn't start:\n{self.log('emulator')}")
-            time.sleep(0.05)
-        self.hand = Hand(hand, lambda: self.emulator.poll() is None)
         try:
+            self.hand = Hand(hand, lambda: self.emulator.poll() is None)
             assert self.hand.line(BOOT_SECONDS) == {"up": True}
         except (RuntimeError, TimeoutError) as error:
             raise RuntimeError(f"{error}\n{self.log('console')}\n{self.log('emulator')}") from None
