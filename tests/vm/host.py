@@ -109,9 +109,6 @@ class EmulatedHost:
         (parts / "bin").mkdir(parents=True)
         for name, path in EXECUTABLES.items():
             shutil.copy2(BUILD / path, parts / "bin" / name)
-        (parts / "testcases").mkdir()
-        for name in ("fork_bomb", "daemoniser", "stubborn"):
-            shutil.copy2(TESTCASES / name, parts / "testcases" / name)
         (parts / "deploy").mkdir()
         for name in DEPLOYED:
             shutil.copy2(ROOT / "deploy" / name, parts / "deploy" / name)

@@ -1,11 +1,13 @@
 """What the kernel enforces where its cgroups are delegated: limits that land, endings that say which one, and what goes on after."""
 
+import base64
 import contextlib
 import re
 import shlex
 import time
 
 import pytest
+from host import TESTCASES
 
 MEBIBYTE = 1 << 20
 # It can't be had in 128 MiB, nor does it need anything but the shell and coreutils.
@@ -67,9 +69,10 @@ def test_a_child_that_eats_too_much_memory_is_told_of_in_a_command_that_goes_on(
 def test_a_fork_bomb_meets_the_limit_and_ends_when_it_is_stopped(host, alice, label, settled):
     group = group_of(host, alice, label)
     before = int(host.run(f"cat {group}/pids.current"))
-    host.run(f"pid=$(head -n 1 {group}/cgroup.procs); cp /opt/sandkeep/testcases/fork_bomb /proc/$pid/root/usr/local/bin/")
+    program = base64.b64encode((TESTCASES / "fork_bomb").read_bytes()).decode()
+    alice.output(label, f"base64 -d >fork_bomb <<<'{program}'; chmod +x fork_bomb")
     # Its first process ends by itself after a minute; the others go on forking.
-    result = alice.run(label, "fork_bomb 1000")
+    result = alice.run(label, "./fork_bomb 1000")
     assert "[cause pids]" in result.first_line, result
     stopped = alice.call("stop_command", sandbox=label, signal="KILL")
     assert not stopped.is_error, stopped
