@@ -47,8 +47,10 @@ class Job {
   void TreeSwept() { Become(Stage::kGone); }
 
   void EndInput() { pipes_.stdin_write.Reset(); }
-  // Its command runs, and somebody can still type.
-  bool takes_input() const { return stage_ == Stage::kStarted && pipes_.stdin_write.valid(); }
+  // Its command runs, as the agent knows, and somebody can still type.
+  bool takes_input() const {
+    return stage_ == Stage::kStarted && told_ == Stage::kStarted && pipes_.stdin_write.valid();
+  }
   // The stdin pipe's.
   ino_t InputInode() const;
   // The agent has recorded the end: nothing is kept, nothing more is said.

@@ -82,5 +82,18 @@ TEST_F(JobsTest, ACommandThatSleepsOrReadsSomethingElseDoesNotWaitForInput) {
   EXPECT_EQ(Watch(id).outcome->code, 0);
 }
 
+// Init must not say that a job waits before it has said that it started: that would be a lie.
+TEST_F(JobsTest, ACommandThatWaitsFromItsFirstMomentDoesNotBreakTheSandbox) {
+  for (int i = 0; i < 8; ++i) {
+    JobSpec spec = Command("read -r a; exit 3");
+    spec.keep_stdin = true;
+    const JobId id = Start(spec);
+    RunUntil([&]() { return table_->Find(id)->waiting_for_input || !broken_.empty(); });
+    ASSERT_TRUE(broken_.empty()) << broken_.front();
+    ASSERT_TRUE(Await(table_->SendInput(id, "go\n", true)).ok());
+    EXPECT_EQ(Watch(id).outcome->code, 3);
+  }
+}
+
 }  // namespace
 }  // namespace sandkeep
