@@ -22,7 +22,10 @@ absl::StatusOr<JobId> IdOf(const std::string& bytes) {
   return id;
 }
 
-bool IsWaitStatus(int status) { return WIFEXITED(status) || WIFSIGNALED(status); }
+bool IsWaitStatus(int status) {
+  constexpr int kBits = 0xffff;
+  return (status & ~kBits) == 0 && (WIFEXITED(status) || WIFSIGNALED(status));
+}
 
 bool IsDescriptor(int number) { return number >= -1; }
 

@@ -1,145 +1,12 @@
 // Whatever init says, the worst that it can do is break its own sandbox, once.
 
-#include "agent/init_link/init_link.h"
-
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/strand.hpp>
-
-#include "common/strings.h"
-#include "tests/fakes/fake_random.h"
-#include "tests/fakes/lying_init.h"
+#include "tests/unit/agent/init_link/link_fixture.h"
 
 namespace sandkeep {
 namespace {
-
-using init::v1::FromInit;
-using init::v1::JobState;
-using init::v1::Refused;
-using init::v1::ToInit;
-
-class InitLinkTest : public testing::Test, protected InitEvents {
- protected:
-  void Open(std::chrono::milliseconds deadline = kInitHelloDeadline) {
-    link_ = MakeInitLink(strand_, init_.Container(), *this, random_, deadline);
-    auto done = [this](std::exception_ptr, absl::StatusOr<std::vector<InitJob>> jobs) {
-      greeted_ = std::move(jobs);
-    };
-    boost::asio::co_spawn(strand_, link_->Hello(), std::move(done));
-    Settle();
-  }
-
-  void Finish() {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    io_.restart();
-    while (!greeted_ && std::chrono::steady_clock::now() < deadline) {
-      io_.run_one_for(std::chrono::milliseconds(100));
-      io_.restart();
-    }
-    ASSERT_TRUE(greeted_);
-  }
-
-  void Greet(std::vector<JobState> jobs = {}) {
-    Open();
-    ASSERT_TRUE(init_.Hear()->has_hello());
-    ASSERT_TRUE(init_.Say(init_.Reply(std::move(jobs))).ok());
-    Finish();
-    ASSERT_TRUE(greeted_->ok()) << greeted_->status();
-    link_->Listen();
-    Settle();
-  }
-
-  void Settle() {
-    io_.restart();
-    io_.poll();
-  }
-
-  JobId StartJob(std::string command = "true") {
-    const JobId id = JobId::Random(random_);
-    InitStart start{.id = id,
-                    .command = std::move(command),
-                    .cwd = {},
-                    .env = {},
-                    .merge_streams = true,
-                    .stdout_write = Null(O_WRONLY),
-                    .stderr_write = {},
-                    .stdout_read = Null(O_RDONLY),
-                    .stderr_read = {},
-                    .stdin_read = {},
-                    .stdin_write = {}};
-    started_ = link_->Start(std::move(start));
-    return id;
-  }
-
-  void ExpectBroken(std::string_view why) {
-    Settle();
-    ASSERT_EQ(broken_.size(), 1u);
-    EXPECT_TRUE(absl::IsDataLoss(broken_[0])) << broken_[0];
-    EXPECT_NE(broken_[0].message().find(ToAbsl(why)), absl::string_view::npos) << broken_[0];
-    EXPECT_TRUE(init_.AgentGone());
-    EXPECT_TRUE(absl::IsUnavailable(link_->FreezeAll()));
-  }
-
-  static UniqueFd Null(int flags) { return UniqueFd(::open("/dev/null", flags | O_CLOEXEC)); }
-
-  static FromInit StartedFrame(const JobId& id) {
-    FromInit frame;
-    frame.mutable_started()->set_job_id(id.bytes());
-    frame.mutable_started()->set_pid(7);
-    return frame;
-  }
-  static FromInit ExitedFrame(const JobId& id, int status = 0) {
-    FromInit frame;
-    frame.mutable_exited()->set_job_id(id.bytes());
-    frame.mutable_exited()->set_wait_status(status);
-    return frame;
-  }
-  static FromInit GoneFrame(const JobId& id) {
-    FromInit frame;
-    frame.mutable_gone()->set_job_id(id.bytes());
-    return frame;
-  }
-  static FromInit RefusedFrame(const JobId& id, Refused::Reason reason) {
-    FromInit frame;
-    frame.mutable_refused()->set_job_id(id.bytes());
-    frame.mutable_refused()->set_reason(reason);
-    return frame;
-  }
-  static JobState Running(const JobId& id) {
-    JobState state;
-    state.set_job_id(id.bytes());
-    state.set_pid(7);
-    state.set_stdout_fd(-1);
-    state.set_stderr_fd(-1);
-    state.set_stdin_fd(-1);
-    return state;
-  }
-
-  void OnStarted(const JobId&) override { said_ += "S"; }
-  void OnExited(const JobId&, int, int, bool) override { said_ += "E"; }
-  void OnGone(const JobId&) override { said_ += "G"; }
-  void OnWaiting(const JobId&) override { said_ += "W"; }
-  void OnRefused(const JobId&, absl::Status why) override {
-    said_ += "R";
-    refusal_ = std::move(why);
-  }
-  void OnBroken(absl::Status why) override { broken_.push_back(std::move(why)); }
-
-  boost::asio::io_context io_;
-  boost::asio::any_io_executor strand_ = boost::asio::make_strand(io_);
-  FakeRandom random_;
-  LyingInit init_;
-  std::unique_ptr<InitLink> link_;
-  std::optional<absl::StatusOr<std::vector<InitJob>>> greeted_;
-  absl::Status started_;
-  absl::Status refusal_;
-  std::string said_;
-  std::vector<absl::Status> broken_;
-};
 
 TEST_F(InitLinkTest, TellsAJobsLifeInOrder) {
   Greet();
@@ -248,8 +115,7 @@ TEST_F(InitLinkTest, AHelloReplyWithJobsThatCannotBeIsALie) {
                                                    {Running(id), Running(id)},
                                                    std::vector<JobState>(600, Running(id))};
   for (const std::vector<JobState>& lie : lies) {
-    init_ = LyingInit();
-    greeted_.reset();
+    StartOver();
     Open();
     ASSERT_TRUE(init_.Hear());
     ASSERT_TRUE(init_.Say(init_.Reply(lie)).ok());
@@ -291,9 +157,7 @@ TEST_F(InitLinkTest, AJobThatWeDoNotKnowBreaksIt) {
 
 TEST_F(InitLinkTest, EveryWrongOrderBreaksIt) {
   for (const std::string order : {"E", "G", "SS", "SG", "SEE", "SES", "SEGG", "SEGE", "W", "RS"}) {
-    init_ = LyingInit();
-    greeted_.reset();
-    broken_.clear();
+    StartOver();
     Greet();
     const JobId id = StartJob();
     while (init_.Hear()) {
@@ -336,9 +200,7 @@ TEST_F(InitLinkTest, AnswersThatNobodyAskedForBreakIt) {
   output.mutable_output()->set_data("x");
   port.mutable_port_opened()->set_port(70'000);
   for (const FromInit& lie : {pong, frozen, packages, output, port}) {
-    init_ = LyingInit();
-    greeted_.reset();
-    broken_.clear();
+    StartOver();
     Greet();
     ASSERT_TRUE(init_.Say(lie).ok());
     Settle();
