@@ -16,7 +16,7 @@ run_lanes() {
   done
 }
 
-lane_core() { PRESET=ci run_suites format rules tidy unit integration contract e2e interop demo; }
+lane_core() { PRESET=ci run_suites format rules tidy unit integration contract e2e faults interop demo; }
 
 # What a sanitizer can see: our own code, on the real init and real sockets.
 lane_asan() {

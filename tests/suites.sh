@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The suites: each a function suite_NAME that adds to the counts. Sourced by run.sh.
 
-SUITES=(format rules tidy unit integration contract e2e interop demo)
+SUITES=(format rules tidy unit integration contract e2e faults interop demo)
 # The build that suites test; lanes set another.
 PRESET=${PRESET:-ci}
 # A line `passed failed skipped` for each thing counted.
@@ -194,12 +194,28 @@ suite_e2e() {
   pytest_folder e2e
 }
 
+# Commands and programs that mean harm, deaths under load, full disks.
+suite_faults() {
+  sk_build "$PRESET" "${SK_EXECUTABLES[@]}" sandkeep_testcases
+  prepare_live_host
+  need_pytest
+  pytest_folder faults
+}
+
 suite_interop() {
   build_executables
   prepare_live_host
   need_pytest
   need_node_modules "$HERE/interop"
   pytest_folder interop
+}
+
+# An emulated host with cgroup v2, in which the agent and the gateway are system units: what no machine without them can show.
+suite_vm() {
+  sk_build "$PRESET" "${SK_EXECUTABLES[@]}" sandkeep_testcases
+  sk_install_packages image vm
+  need_pytest
+  pytest_folder vm
 }
 
 # The pinned clients, kept by a hash of their lock file.
@@ -210,14 +226,6 @@ need_node_modules() {
   if [[ ! -f $cache/complete ]]; then
     rm -rf "$cache" && mkdir -p "$cache"
     cp "$dir/package.json" "$dir/package-lock.json" "$cache"
-# An emulated host with cgroup v2, in which the agent and the gateway are system units: what no machine without them can show.
-suite_vm() {
-  sk_build "$PRESET" "${SK_EXECUTABLES[@]}" sandkeep_testcases
-  sk_install_packages image vm
-  need_pytest
-  pytest_folder vm
-}
-
     (cd "$cache" && npm ci --ignore-scripts --no-audit --no-fund >&2) || return
     touch "$cache/complete"
   fi
