@@ -14,6 +14,9 @@ namespace {
 // Room for the figures of the line that says what is missing, and its words.
 constexpr std::size_t kCutLineBytes = 240;
 constexpr std::size_t kShownBinaryBytes = 16;
+// Fewer bytes that are no text say nothing about the rest: a piece of text may be as short as a
+// line.
+constexpr std::int64_t kFewInvalidBytes = 3;
 // The text is cut between segments: a sixteenth of the limit is fine enough.
 constexpr std::size_t kSegmentsALimit = 16;
 
@@ -100,7 +103,8 @@ void OutputWindow::TrimTail() {
 }
 
 bool OutputWindow::IsBinary() const {
-  return filter_.has_nul() || filter_.invalid_bytes() * 10 > seen_;
+  const std::int64_t invalid = filter_.invalid_bytes();
+  return filter_.has_nul() || (invalid > kFewInvalidBytes && invalid * 10 > seen_);
 }
 
 bool OutputWindow::IsCut() const {

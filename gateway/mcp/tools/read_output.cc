@@ -21,6 +21,9 @@ constexpr std::string_view kWhat =
     "Read any part of what a command has printed, while it runs or after its end, without waiting. "
     "For the middle that a result left out, and for a result that was lost.";
 
+// A character has four bytes at most, a colour a few more: a part is never less than one of them.
+constexpr std::int64_t kLeastPartBytes = 16;
+
 absl::StatusOr<std::int64_t> LimitOf(const Arguments& arguments, std::size_t most) {
   ASSIGN_OR_RETURN(const std::optional<std::int64_t> limit, arguments.Integer("limit"));
   if (limit && *limit < 1) {
@@ -28,7 +31,7 @@ absl::StatusOr<std::int64_t> LimitOf(const Arguments& arguments, std::size_t mos
         StrCat("limit must be at least 1: leave it out for ", most, " bytes."));
   }
   const auto ceiling = static_cast<std::int64_t>(std::min(most, kMaxReadOutputBytes));
-  return std::min(limit.value_or(ceiling), ceiling);
+  return std::clamp(limit.value_or(ceiling), kLeastPartBytes, ceiling);
 }
 
 // The part that was read, and where the next begins; nullopt: there is no more, and never will be.

@@ -142,6 +142,11 @@ TEST(OutputWindow, FewInvalidBytesAreReplaced) {
             "caf\xEF\xBF\xBD au lait, caf\xEF\xBF\xBD noir");
 }
 
+TEST(OutputWindow, AShortPieceWithABadByteIsStillText) {
+  EXPECT_EQ(Shown("caf\xE9\n").text, "caf\xEF\xBF\xBD\n");
+  EXPECT_EQ(Shown("\xE9").text, "\xEF\xBF\xBD");
+}
+
 TEST(OutputWindow, ReplacedBytesDoNotBreakTheLimit) {
   std::string latin;
   while (latin.size() < 1000) latin += "eleven byte\xE9";
