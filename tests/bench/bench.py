@@ -22,9 +22,10 @@ def finish(name, measured):
     ratio = value / reference if reference else None
     judged = ratio if measured.bar_on_ratio else value
     ok = judged <= measured.bar if measured.lower_is_better else judged >= measured.bar
+    ok = ok and all(worst <= most for worst, most, _ in measured.conditions)
     return {"row": name, "value": value, "unit": measured.unit, "reference": measured.reference,
             "reference_value": reference, "ratio": ratio, "bar": measured.bar_text(), "ok": ok,
-            "runs": len(measured.values), "spread": round(spread(measured.values), 3)}
+            "runs": len(measured.values), "spread": round(spread(measured.values), 3), **measured.reason()}
 
 
 def failed(name, error):
@@ -37,10 +38,10 @@ def shown(value):
 
 
 def print_table(table):
-    print(f"{'row':24} {'value':>10} {'unit':6} {'against':>10} {'ratio':>8} {'bar':>14} {'ok':>5} {'runs':>4} {'spread':>7}")
+    print(f"{'row':24} {'value':>10} {'unit':6} {'against':>10} {'ratio':>8} {'bar':>18} {'ok':>5} {'runs':>4} {'spread':>7}")
     for row in table:
         print(f"{row['row']:24} {shown(row['value']):>10} {row['unit']:6} {shown(row['reference_value']):>10} "
-              f"{shown(row['ratio']):>8} {row['bar']:>14} {str(row['ok']):>5} {row['runs']:>4} {shown(row['spread']):>7}"
+              f"{shown(row['ratio']):>8} {row['bar']:>18} {str(row['ok']):>5} {row['runs']:>4} {shown(row['spread']):>7}"
               f"{'  ' + row['reason'] if row.get('reason') else ''}")
 
 

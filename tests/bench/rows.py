@@ -1,44 +1,58 @@
 """The rows of the bench table. Each function measures both sides alternately and returns them."""
 
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
 import time
 
 import mcp_client
-from stack import ENGINE_RUN, Stack, as_user, podman
+from stack import BUILD, ENGINE_RUN, Stack, as_user, podman
 
 PAIRS = 5
 RATES = 3
 LABEL = "bench"
-# Spawns a login shell bare, N times, and prints the median in microseconds.
+# Spawns a login shell bare, as many at once as it is told, and prints the median in microseconds.
 SPAWNER = r"""
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 extern char** environ;
 static int order(const void* a, const void* b) { double d = *(double*)a - *(double*)b; return (d > 0) - (d < 0); }
-int main(void) {
-  enum { N = 200 };
-  static double took[N];
+static void spawn_each(double* took, int count) {
   char* argv[] = {"bash", "-lc", "true", NULL};
-  for (int i = 0; i < N; i++) {
+  for (int i = 0; i < count; i++) {
     struct timespec a, b;
     pid_t pid;
     clock_gettime(CLOCK_MONOTONIC, &a);
-    if (posix_spawn(&pid, "/bin/bash", NULL, NULL, argv, environ) != 0) return 1;
+    if (posix_spawn(&pid, "/bin/bash", NULL, NULL, argv, environ) != 0) _exit(1);
     waitpid(pid, NULL, 0);
     clock_gettime(CLOCK_MONOTONIC, &b);
     took[i] = (b.tv_sec - a.tv_sec) * 1e6 + (b.tv_nsec - a.tv_nsec) / 1e3;
   }
-  qsort(took, N, sizeof took[0], order);
-  printf("%.1f\n", took[N / 2]);
+}
+int main(int argc, char** argv) {
+  int at_once = argc > 1 ? atoi(argv[1]) : 1, each = argc > 2 ? atoi(argv[2]) : 200, all = at_once * each;
+  double* took = mmap(NULL, all * sizeof *took, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  for (int i = 0; i < at_once; i++) {
+    if (fork() == 0) {
+      spawn_each(took + i * each, each);
+      _exit(0);
+    }
+  }
+  while (wait(NULL) > 0) {
+  }
+  qsort(took, all, sizeof *took, order);
+  printf("%.1f\n", took[all / 2]);
 }
 """
 
@@ -52,10 +66,16 @@ class Measured:
     reference_values: list = dataclasses.field(default_factory=list)
     bar_on_ratio: bool = False
     lower_is_better: bool = True
+    # What else has to hold: the worst that was seen, the most there may be, and what it is.
+    conditions: list = dataclasses.field(default_factory=list)
 
     def bar_text(self):
         kind = "ratio " if self.bar_on_ratio else ""
         return f"{kind}{'<=' if self.lower_is_better else '>='} {self.bar:g}"
+
+    def reason(self):
+        return {"reason": "; ".join(f"{what}: {worst:.1f} (at most {most:g})" for worst, most, what in self.conditions)} \
+            if self.conditions else {}
 
 
 # --- tools ---------------------------------------------------------------------------------------
@@ -101,6 +121,30 @@ def resident_kb(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
 
 
+def peak_mb_after(pid, action):
+    """How far a process grew beyond what it had, while the action ran."""
+    pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")
+    before = resident_kb(pid)
+    action()
+    peak = int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
+    return (peak - before) / 1024
+
+
+def cpu_percent(pids, seconds):
+    """Of one processor, what each process used in a while that is left to it."""
+    def used(pid):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    before, begun = [used(pid) for pid in pids], time.monotonic()
+    time.sleep(seconds)
+    took = time.monotonic() - begun
+    return [100 * (used(pid) - was) / took for pid, was in zip(pids, before)]
+
+
+def make_spawner(mine):
+    mine.output(LABEL, f"cat >spawner.c <<'C'\n{SPAWNER}\nC\ngcc -O2 -static -o spawner spawner.c")
+
+
 def container_of(stack, label):
     """The engine's name of a sandbox's container, by its host name."""
     with client(stack) as mine:
@@ -116,7 +160,7 @@ def container_of(stack, label):
 def command_vs_spawn(stack):
     warm_up(stack)
     with client(stack) as mine:
-        mine.output(LABEL, f"cat >spawner.c <<'C'\n{SPAWNER}\nC\ngcc -O2 -static -o spawner spawner.c")
+        make_spawner(mine)
         ours, bare = [], []
         for _ in range(PAIRS):
             ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 3)[1])
@@ -137,6 +181,106 @@ def command_vs_podman_exec(stack):
     measured = Measured(theirs, "ms", 25, "our run_command (the value is podman exec)", ours, bar_on_ratio=True)
     measured.lower_is_better = False
     return measured
+
+
+def job_overhead(stack, at_once):
+    """The agent's part alone: its client, next to it, as the gateway's user."""
+    warm_up(stack)
+    program = as_user("sandkeep-gw", {}, stack.state / "bin" / "job_overhead", stack.socket, "alice", LABEL, at_once,
+                      200 * max(1, at_once // 4))
+    shutil.copy2(BUILD / "tests" / "bench" / "job_overhead", stack.state / "bin")
+    ours, bare = [], []
+    with client(stack) as mine:
+        make_spawner(mine)
+        for _ in range(PAIRS):
+            done = subprocess.run(program, cwd="/", check=True, capture_output=True, text=True, timeout=120)
+            ours.append(float(done.stdout))
+            bare.append(float(mine.output(LABEL, f"./spawner {at_once} {200 // at_once + 10}")) / 1000)
+    return [one - other for one, other in zip(ours, bare)]
+
+
+def job_overhead_1(stack):
+    return Measured(job_overhead(stack, 1), "ms", 1)
+
+
+def job_overhead_32(stack):
+    return Measured(job_overhead(stack, 32), "ms", 5)
+
+
+def output_rate(stack):
+    """A gibibyte into the spool, and into nothing through a bare pipe."""
+    warm_up(stack)
+    ours, bare, growth = [], [], {"agent": [0.0], "gateway": [0.0]}
+    with client(stack) as mine:
+        def flood():
+            before = time.monotonic()
+            assert mine.run(LABEL, "head -c 1G /dev/zero").exit_code == 0
+            ours.append(1 / (time.monotonic() - before))
+        for _ in range(PAIRS):
+            grown = peak_mb_after(stack.gateway.pid, lambda: growth["agent"].append(peak_mb_after(stack.agent.pid, flood)))
+            growth["gateway"].append(grown)
+            before = time.monotonic()
+            subprocess.run("head -c 1G /dev/zero | cat >/dev/null", shell=True, check=True)
+            bare.append(1 / (time.monotonic() - before))
+    measured = Measured(ours, "GiB/s", 0.3, "a bare pipe on the host", bare, bar_on_ratio=True, lower_is_better=False)
+    measured.conditions = [(max(grown), 16, f"MB that the {who} grew") for who, grown in growth.items()]
+    return measured
+
+
+def idle_200(stack):
+    """Both processes, while 200 commands in four sandboxes sleep and each is waited for."""
+    labels = [f"{LABEL}-idle-{number}" for number in range(4)]
+
+    def wait_for_one(number):
+        with client(stack) as mine:
+            sandbox = labels[number % len(labels)]
+            job = re.search(r"\[job (\w+)\]", mine.run(sandbox, "sleep 25", wait_seconds=0).first_line)[1]
+            return mine.call("wait_command", sandbox=sandbox, job=job, wait_seconds=60)
+
+    with client(stack) as mine:
+        for sandbox in labels:
+            mine.output(sandbox, "true")
+    with concurrent.futures.ThreadPoolExecutor(200) as pool:
+        waits = [pool.submit(wait_for_one, number) for number in range(200)]
+        time.sleep(8)  # Until all sleep; they do so for long after the measurement.
+        used = [max(cpu_percent([stack.agent.pid, stack.gateway.pid], 2)) for _ in range(PAIRS)]
+        assert not any(wait.done() for wait in waits), "they slept meanwhile"
+        assert all(wait.result().exit_code == 0 for wait in waits)
+    return Measured(used, "% CPU", 5)
+
+
+def beside(stack, command, measure):
+    """What `measure` gives while the command runs in a sandbox of its own."""
+    with client(stack) as mine:
+        sandbox = f"{LABEL}-beside"
+        mine.output(sandbox, "true")
+        job = re.search(r"\[job (\w+)\]", mine.run(sandbox, command, wait_seconds=0, timeout_seconds=60).first_line)[1]
+        try:
+            return measure()
+        finally:
+            mine.call("stop_command", sandbox=sandbox, job=job, signal="KILL")
+
+
+ONE_BYTE_WRITER = "while :; do printf x; done"
+
+
+def one_byte_writer(stack):
+    """What the agent uses for somebody who prints byte by byte as fast as they can."""
+    warm_up(stack)
+    used = [beside(stack, ONE_BYTE_WRITER, lambda: cpu_percent([stack.agent.pid], 3)[0]) for _ in range(PAIRS)]
+    return Measured(used, "% CPU", 3)
+
+
+def one_byte_neighbour(stack):
+    """A command beside such a writer, and beside one that uses as much of a processor and prints nothing."""
+    warm_up(stack)
+    def neighbour():
+        return wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 2)[1]
+    writer, silent = [], []
+    for _ in range(PAIRS):
+        writer.append(beside(stack, ONE_BYTE_WRITER, neighbour))
+        silent.append(beside(stack, "while :; do :; done", neighbour))
+    return Measured(writer, "ms", 1.25, "beside a silent one", silent, bar_on_ratio=True)
 
 
 # --- the gateway ---------------------------------------------------------------------------------
@@ -207,6 +351,12 @@ def rss_init(stack):
 ALL = {
     "command-vs-spawn": command_vs_spawn,
     "command-vs-podman-exec": command_vs_podman_exec,
+    "job-overhead-1": job_overhead_1,
+    "job-overhead-32": job_overhead_32,
+    "output-rate": output_rate,
+    "idle-200": idle_200,
+    "one-byte-writer": one_byte_writer,
+    "one-byte-neighbour": one_byte_neighbour,
     "tools-list-rps": tools_list_rps,
     "hop-cost": hop_cost,
     "rss-gateway": rss_gateway,

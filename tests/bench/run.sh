@@ -11,7 +11,7 @@ HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 sk_install_packages build run test image
 sk_create_users
 sk_prepare_host
-sk_build release
+sk_build release "${SK_EXECUTABLES[@]}" job_overhead
 "$SK_ROOT/deploy/image/build.sh"
 SANDKEEP_BUILD=$SK_ROOT/build/release PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SK_ROOT/tests/e2e \
   exec python3 "$HERE/bench.py" "$@"
