@@ -189,6 +189,7 @@ void JobEntry::Stop(int signal, absl::Duration grace, bool cancel) {
 void JobEntry::OnDeadline() {
   if (exit_ || stopped_as_) return;
   stopped_as_ = Ending::kTimedOut;
+  waited_at_deadline_ = waiting_;
   Stop(SIGTERM, row_.grace, false);
 }
 
@@ -252,7 +253,7 @@ Outcome JobEntry::JudgeExit() const {
 
 Outcome JobEntry::Judge() const {
   if (stopped_as_ == Ending::kTimedOut) {
-    return OutcomeOfTimeout(row_.deadline - row_.started, waiting_);
+    return OutcomeOfTimeout(row_.deadline - row_.started, waited_at_deadline_);
   }
   Outcome outcome = JudgeExit();
   if (stopped_as_ == Ending::kCancelled) {

@@ -178,6 +178,8 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   bool settled_told_ = false;
   bool killed_by_caller_ = false;
   bool waiting_ = false;
+  // When its time was over: what its end does isn't what it did.
+  bool waited_at_deadline_ = false;
   int waits_ = 0;
 };
 

@@ -186,7 +186,8 @@ def command_vs_podman_exec(stack):
 def job_overhead(stack, at_once):
     """The agent's part alone: its client, next to it, as the gateway's user."""
     warm_up(stack)
-    program = as_user("sandkeep-gw", {}, stack.state / "bin" / "job_overhead", stack.socket, "alice", LABEL, at_once,
+    principal = next(line.split()[-2] for line in stack.ctl("ls").stdout.splitlines() if line.split()[:1] == [LABEL])
+    program = as_user("sandkeep-gw", {}, stack.state / "bin" / "job_overhead", stack.socket, principal, LABEL, at_once,
                       200 * max(1, at_once // 4))
     shutil.copy2(BUILD / "tests" / "bench" / "job_overhead", stack.state / "bin")
     ours, bare = [], []

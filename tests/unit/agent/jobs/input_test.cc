@@ -57,6 +57,16 @@ TEST_F(JobsTest, InputGoesOnAfterARestartOfTheAgent) {
   EXPECT_EQ(Watch(id).out, "got late\nend");
 }
 
+TEST_F(JobsTest, ATimeoutOfACommandThatWaitedForInputSaysSo) {
+  JobSpec spec = Command("echo on; read a");
+  spec.keep_stdin = true;
+  spec.timeout = absl::Seconds(2);
+  const Seen seen = Run(std::move(spec));
+  EXPECT_EQ(seen.outcome->ending, Ending::kTimedOut);
+  EXPECT_TRUE(seen.outcome->waiting_for_input);
+  EXPECT_NE(seen.outcome->remedy.find("waited for input"), std::string::npos);
+}
+
 TEST_F(JobsTest, SaysThatACommandWaitsForInputAndAgainWhenItDoesAgain) {
   JobSpec spec = Command("read -r a; echo got $a; sleep 0.2; read -r b; echo and $b");
   spec.keep_stdin = true;

@@ -204,6 +204,21 @@ class InterleavingsTest : public JobsTest, public testing::WithParamInterface<in
     return now.state == JobState::kEnded && now.left_behind == 0;
   }
 
+  // Says which one doesn't end.
+  void AwaitQuiet() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (const Begun& job : jobs_) {
+      while (!Quiet(job) && std::chrono::steady_clock::now() < deadline) {
+        io_.run_one_for(std::chrono::milliseconds(100));
+      }
+      const JobSnapshot now = *table_->Find(job.spec.id);
+      ASSERT_TRUE(Quiet(job)) << job.spec.command << "\nstate " << static_cast<int>(now.state)
+                              << ", left behind " << now.left_behind << ", printed "
+                              << now.output_bytes << ", cancelled " << job.cancelled
+                              << ", interrupted " << job.interrupted;
+    }
+  }
+
   void ExpectWhole(std::size_t number) {
     const Begun& job = jobs_[number];
     SCOPED_TRACE(job.spec.command);
@@ -251,9 +266,7 @@ class InterleavingsTest : public JobsTest, public testing::WithParamInterface<in
 
 TEST_P(InterleavingsTest, NoByteIsLostOrDoubledAndNothingRunsTwice) {
   for (int step = 0; step < kSteps; ++step) ASSERT_NO_FATAL_FAILURE(Step()) << "step " << step;
-  RunUntil([&]() {
-    return std::all_of(jobs_.begin(), jobs_.end(), [&](const Begun& job) { return Quiet(job); });
-  });
+  ASSERT_NO_FATAL_FAILURE(AwaitQuiet());
   RunUntil([&]() {
     return std::all_of(views_.begin(), views_.end(), [](const auto& view) { return view->over; });
   });
