@@ -197,9 +197,7 @@ Async<std::vector<FileEntry>> Manager::ListFiles(SandboxRef ref, RelPath path, i
   co_return co_await context_.files.List(sandbox->volume(), std::move(path), limit);
 }
 
-Async<EngineInfo> Manager::Engine() {
-  return AwaitOn(strand_, EngineHere());
-}
+Async<EngineInfo> Manager::Engine() { return AwaitOn(strand_, EngineHere()); }
 
 Async<EngineInfo> Manager::EngineHere() {
   const StrandLock::Guard guard = co_await lock_.Acquire();

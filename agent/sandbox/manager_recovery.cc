@@ -40,9 +40,7 @@ boost::asio::awaitable<void> AdoptOne(std::shared_ptr<Sandbox> sandbox,
 
 }  // namespace
 
-Async<void> Manager::Recover() {
-  return AwaitOn(strand_, RecoverHere());
-}
+Async<void> Manager::Recover() { return AwaitOn(strand_, RecoverHere()); }
 
 Async<void> Manager::RecoverHere() {
   const StrandLock::Guard guard = co_await lock_.Acquire();

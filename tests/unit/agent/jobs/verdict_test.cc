@@ -1,10 +1,10 @@
 // Why a command ended, as far as the kernel's counters tell.
 
+#include "agent/jobs/verdict.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-
-#include "agent/jobs/verdict.h"
 
 namespace sandkeep {
 namespace {
