@@ -9,6 +9,15 @@
 #include "agent/sandbox/output_shares.h"
 
 namespace sandkeep {
+namespace {
+
+// A command prints, or somebody was still reading when the view was made.
+bool MayHaveChanged(const SandboxView& view) {
+  return view.snapshot.busy ||
+         (view.output_bytes > 0 && view.oldest_output == absl::InfiniteFuture());
+}
+
+}  // namespace
 
 boost::asio::awaitable<void> Manager::Sweep() {
   boost::asio::steady_timer timer(strand_);
@@ -35,7 +44,7 @@ boost::asio::awaitable<void> Manager::TrimOutput() {
     timer.expires_after(absl::ToChronoNanoseconds(limits_.output_interval));
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-      if (sandbox->View().snapshot.busy) (co_await sandbox->LookAgain()).IgnoreError();
+      if (MayHaveChanged(sandbox->View())) (co_await sandbox->LookAgain()).IgnoreError();
     }
     while (const std::shared_ptr<Sandbox> sandbox =
                NextToLoseOutput(registry_.All(), limits_.output_bytes)) {
