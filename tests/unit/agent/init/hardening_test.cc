@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/init/process_tree.h"
+#include "common/limits.h"
 #include "tests/unit/agent/init/init_test.h"
 
 namespace sandkeep::init {
@@ -103,9 +104,17 @@ TEST_F(HardeningTest, ReturnsEveryDescriptorThatItTook) {
     return std::distance(std::filesystem::directory_iterator(fds),
                          std::filesystem::directory_iterator());
   };
-  // A supervisor that waits for the next command has some too, when it is there.
+  // A supervisor that waits for the next command has some too: it is there when init's one child is
+  // the same for a while. One that has just said that all is over is still a child for a moment.
   const auto settle = [&] {
-    while (ProcessTree::Snapshot().ChildrenOf(init_->pid()).size() != 1) std::this_thread::yield();
+    pid_t last = 0;
+    for (;;) {
+      const std::vector<Process> children = ProcessTree::Snapshot().ChildrenOf(init_->pid());
+      const pid_t only = children.size() == 1 ? children.front().pid : 0;
+      if (only != 0 && only == last) break;
+      last = only;
+      std::this_thread::sleep_for(10 * kSpareDelay);
+    }
     agent_->Ping();
   };
   agent_->RunToEnd("true");
