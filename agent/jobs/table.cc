@@ -116,7 +116,11 @@ Async<JobSnapshot> Table::Start(JobSpec spec) {
 absl::Status Table::Launch(JobEntry& job, JobSpec spec, JobPipes pipes,
                            std::optional<StandbyShell> shell) {
   if (shell) {
-    RETURN_IF_ERROR(link_->Use(shell->id, spec.id));
+    absl::Status used = link_->Use(shell->id, spec.id);
+    // It went while the row was being written; a second try of the call gets a shell of its own.
+    if (absl::IsFailedPrecondition(used))
+      used = absl::UnavailableError("its shell went: try again");
+    RETURN_IF_ERROR(used);
     standby_.Used(shell->id);
     shell->Release();
   } else {
