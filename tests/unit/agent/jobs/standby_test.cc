@@ -113,6 +113,9 @@ TEST_F(StandbyTest, OneThatIsKilledCostsNoCommand) {
     const int pid = AwaitShell();
     ASSERT_EQ(::kill(pid, SIGKILL), 0);
     RunUntil([&]() { return ::kill(pid, 0) != 0; });
+    // Until init has said so: a command of that very moment would end with it.
+    const auto told = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    RunUntil([&]() { return std::chrono::steady_clock::now() > told; });
     EXPECT_EQ(Run("echo whole").out, "whole\n");
   }
 }
