@@ -34,9 +34,8 @@ class Pending : public std::enable_shared_from_this<Pending<T>> {
 
   // A second value before the first was taken replaces it.
   void Deliver(T value) {
-    const std::lock_guard lock(mutex_);
-    value_.emplace(std::move(value));
-    if (const auto alarm = alarm_.lock()) alarm->cancel();
+    // Woken without the lock, which the waiter takes first of all: it would sleep again at once.
+    if (const auto alarm = Put(std::move(value))) alarm->cancel();
   }
 
   // `on_cancel` is called on the coroutine's executor when the wait is cancelled, or over, before a
@@ -75,6 +74,13 @@ class Pending : public std::enable_shared_from_this<Pending<T>> {
   }
 
  private:
+  // The alarm of who waits for it, if anybody does; one deliverer gets it.
+  std::shared_ptr<Alarm> Put(T value) {
+    const std::lock_guard lock(mutex_);
+    value_.emplace(std::move(value));
+    return std::exchange(alarm_, {}).lock();
+  }
+
   // A timer that mostly never goes off: Deliver or a cancellation ends its wait. It belongs to its
   // own wait, and so to the executor's context.
   template <typename Handler, typename Fallback>

@@ -63,9 +63,9 @@ class AgentService : public v1::Agent::CallbackService {
     return Unary(RpcOf("ListSandboxes"), OnLeave::kStop, &Handlers::ListSandboxes, request,
                  response);
   }
-  UnaryAnswer* GetSandbox(Context*, const v1::GetSandboxRequest* request,
+  UnaryAnswer* GetSandbox(Context* context, const v1::GetSandboxRequest* request,
                           v1::Sandbox* response) override {
-    return AtOnce(RpcOf("GetSandbox"), &Handlers::GetSandbox, request, response);
+    return AtOnce(RpcOf("GetSandbox"), &Handlers::GetSandbox, *context, request, response);
   }
   UnaryAnswer* RemoveSandbox(Context*, const v1::RemoveSandboxRequest* request,
                              v1::RemoveSandboxResponse* response) override {
@@ -150,15 +150,17 @@ class AgentService : public v1::Agent::CallbackService {
     return *std::move(place);
   }
 
-  // What takes no time and waits for nothing needs no coroutine, and no change of thread.
+  // What takes no time and waits for nothing needs no coroutine, and no change of thread: the
+  // context's own reactor is the only one that gRPC doesn't hand to another thread at its end.
   template <typename Request, typename Response>
   UnaryAnswer* AtOnce(const Rpc& rpc,
                       absl::Status (Handlers::*method)(const Request&, Response&) const,
-                      const Request* request, Response* response) {
-    auto place = Admit(rpc, request->ByteSizeLong());
-    if (!place.ok()) return Settled<UnaryAnswer>::Make(place.status());
-    return Settled<UnaryAnswer>::Make(
-        Guarded([&] { return (handlers_.*method)(*request, *response); }));
+                      Context& context, const Request* request, Response* response) {
+    UnaryAnswer* const answer = context.DefaultReactor();
+    const auto place = Admit(rpc, request->ByteSizeLong());
+    const auto serve = [&] { return (handlers_.*method)(*request, *response); };
+    answer->Finish(ToGrpc(place.ok() ? Guarded(serve) : place.status()));
+    return answer;
   }
 
   template <typename Request, typename Response>
