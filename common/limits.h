@@ -269,6 +269,21 @@ inline constexpr std::size_t kMaxJsonValues = 32768;
 inline constexpr std::size_t kMaxRequestIdBytes = 1_KiB;
 // One array of 2025-03-26; its messages are answered one after the other.
 inline constexpr std::size_t kMaxBatchMessages = 32;
+// Lists give out a cursor and calls a state, which the client brings back; both are ours, and
+// short.
+inline constexpr std::size_t kMaxCursorBytes = 1_KiB;
+inline constexpr std::size_t kMaxRequestStateBytes = 4_KiB;
+// For so long a person may think about what a call asked.
+inline constexpr std::chrono::minutes kRequestStateLifetime{10};
+// A sandbox's name and a path of 4 KiB, each of its bytes percent-encoded.
+inline constexpr std::size_t kMaxResourceUriBytes = 14_KiB;
+// The protocol's own bound.
+inline constexpr std::size_t kMaxCompletionValues = 100;
+// Ours have 32 characters; what a client makes up is kept while a call of it runs.
+inline constexpr std::size_t kMaxSessionIdBytes = 64;
+// What clients of the tasks extension are told: when to ask again, and how long a task is kept.
+inline constexpr std::chrono::milliseconds kTaskPollInterval{1000};
+inline constexpr std::chrono::hours kTaskLifetime{24};
 // Calls that `notifications/cancelled` can still find; a call beyond it runs, but can't be found.
 inline constexpr std::size_t kMaxTrackedCalls = 4096;
 // Of a job's output, what is streamed as it comes. Above it only the end is fetched, once there is
