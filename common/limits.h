@@ -368,9 +368,38 @@ inline constexpr std::chrono::seconds kOutputSweepInterval{1};
 // Cut-off commands that the next result names.
 inline constexpr std::size_t kMaxCutOffNotes = 3;
 // How long a call waits for a place before it is told that there is none, and how often it looks: a
-// sandbox whose command has just ended is busy for another moment.
-inline constexpr std::chrono::milliseconds kRoomPatience{1000};
-inline constexpr std::chrono::milliseconds kRoomPoll{20};
+// sandbox whose command has just ended is busy for another moment. Who is told must be told within
+// a tenth of a second.
+inline constexpr std::chrono::milliseconds kRoomPatience{60};
+inline constexpr std::chrono::milliseconds kRoomPoll{10};
+// Between two looks for sandboxes that are idle, frozen or stopped for long enough.
+inline constexpr std::chrono::seconds kLifeInterval{1};
+// Between two looks at the machine's memory and disk: what fills either takes longer.
+inline constexpr std::chrono::seconds kHostInterval{5};
+// A command that was handed back keeps its sandbox's place for so long after its last watcher.
+inline constexpr std::chrono::seconds kHandedBackHold{900};
+// A share of time, in percent, in which everybody waits for memory: there is too little of it,
+// whatever is said to be free.
+inline constexpr int kMemoryPressurePercent = 20;
+// podman has 2,048 locks, and every volume and every container takes one.
+inline constexpr int kMaxSandboxes = 1000;
+inline constexpr int kMaxSandboxesEach = 500;
+// Of one principal, over all its sandboxes; each costs the agent pipes and init processes.
+inline constexpr int kMaxRunningJobsEach = 512;
+// Calls of one principal that follow commands at once.
+inline constexpr int kMaxWaitsEach = 1024;
+// From this share of a cap or of the disk on, results say so.
+inline constexpr int kWarnPercent = 80;
+// Who is at a cap is told this many of its sandboxes, those that were longest unused.
+inline constexpr int kNamedAtCap = 5;
+// What is kept of the list of packages that were installed, and how long making it may take.
+inline constexpr std::size_t kMaxPackageListBytes = 16_KiB;
+inline constexpr std::chrono::seconds kPackageListDeadline{10};
+// Entries of one workspace that are looked at for its size or its age, and how deep.
+inline constexpr int kMaxMeasuredEntries = 1'000'000;
+inline constexpr int kMaxMeasuredDepth = 256;
+// Between two tries to fill the pool of started sandboxes after one failed.
+inline constexpr std::chrono::seconds kWarmRetry{30};
 // A call that meets a sandbox in the moment in which it is forgotten looks again.
 inline constexpr int kMaxResolveTries = 3;
 
