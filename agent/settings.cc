@@ -19,12 +19,12 @@ constexpr std::string_view kDefaultStateDir = "/var/lib/sandkeep";
 constexpr std::string_view kLibexec = "/usr/libexec/sandkeep";
 constexpr int kLeastSandboxes = 2;
 // Of the table, and changing nothing in this version.
-constexpr std::array<std::string_view, 14> kUnserved = {
+constexpr std::array<std::string_view, 15> kUnserved = {
     "SANDBOX_IDLE",   "SANDBOX_STOP_AFTER", "SANDBOX_KEEP",
     "SANDBOX_WARM",   "SANDBOX_RECYCLE",    "SANDBOX_DISK",
     "PRINCIPAL_DISK", "SANDBOX_SECCOMP",    "SANDBOX_MEM_RESERVE",
     "NETWORK_ALLOW",  "VOLUME_TTL",         "GC_DELETE",
-    "FILE_TTL",       "CLEANUP_INTERVAL",
+    "FILE_TTL",       "CLEANUP_INTERVAL",   "IMAGER_PATH",
 };
 
 absl::Duration Seconds(const Settings& settings, std::string_view name) {

@@ -181,6 +181,30 @@ inline constexpr std::size_t kMaxFileProcessVolumes = 256;
 // Calls under way; more are refused.
 inline constexpr std::size_t kMaxFileCalls = 1024;
 inline constexpr int kMaxListEntries = 10000;
+// Files that are being written at once, each a descriptor.
+inline constexpr std::size_t kMaxFileParts = 256;
+// Entries that one request removes before others have their turn.
+inline constexpr int kMaxDeletedATurn = 500;
+// Folders below folders that are entered, to list or to remove.
+inline constexpr int kMaxFolderDepth = 128;
+// What one search looks at: a checkout with its packages, and no more.
+inline constexpr int kMaxWalkedEntries = 50000;
+inline constexpr std::size_t kMaxPatternBytes = 1_KiB;
+
+// ---- Descriptors and images ----
+// The gateway asks for the descriptor at once.
+inline constexpr std::chrono::seconds kTicketLifetime{10};
+inline constexpr std::size_t kTicketBytes = 16;
+inline constexpr std::size_t kMaxTickets = 1024;
+// Images that are scaled at once; more wait.
+inline constexpr int kMaxImagers = 2;
+inline constexpr std::chrono::seconds kImagerDeadline{2};
+inline constexpr std::size_t kImagerMemoryBytes = 256_MiB;
+// A photograph of a good camera; it is mapped into the imager's memory beside its pixels.
+inline constexpr std::int64_t kMaxImageFileBytes = 64LL << 20;
+inline constexpr int kMaxRenderPixels = 8000;
+inline constexpr int kMinRenderPixels = 16;
+inline constexpr std::size_t kMaxRenderedBytes = 4_MiB;
 
 // ---- HTTP ----
 inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
@@ -341,8 +365,37 @@ inline constexpr int kMaxSuggestedLabels = 5;
 inline constexpr int kMaxSearchedFiles = 1000;
 inline constexpr std::size_t kMaxSuggestedFiles = 5;
 inline constexpr std::size_t kMaxKeyNameBytes = 64;
+// An attached image has at most this longer side and this many bytes: what clients were seen to
+// take in any number. Larger ones are scaled.
+inline constexpr int kAttachedImagePixels = 1568;
+inline constexpr std::size_t kAttachedImageBytes = 700'000;
+// edit_file holds the file before and after in memory; read_file looks for its lines in so much.
+inline constexpr std::int64_t kMaxEditedBytes = 8LL << 20;
+inline constexpr std::int64_t kMaxScannedBytes = 64LL << 20;
+inline constexpr std::int64_t kDefaultReadLines = 2000;
+// What list_files shows.
+inline constexpr int kShownFiles = 200;
 // A link's signature: 128 bits of the HMAC, short enough for a model to copy.
 inline constexpr std::size_t kLinkSignatureBytes = 16;
+// A download that began before its link's end may be resumed for so long after it.
+inline constexpr std::chrono::hours kResumeGrace{24};
+// After `links rotate` links signed before it work on for this long, unless it is told otherwise:
+// none lives longer by default.
+inline constexpr std::chrono::hours kLinkKeyOverlap{24};
+// A folder as an archive.
+inline constexpr int kMaxArchiveEntries = 50000;
+inline constexpr int kMaxArchives = 16;
+
+// ---- Uploads ----
+// Common fronts take no request over 100 MB, some none over 32 MiB.
+inline constexpr std::int64_t kMaxUploadPieceBytes = 32LL << 20;
+inline constexpr std::int64_t kMaxUploadBytes = 64LL << 30;
+inline constexpr std::int64_t kDefaultUploadBytes = 1LL << 30;
+// Since the last piece: the person may have to find the file first.
+inline constexpr std::chrono::seconds kUploadLifetime{3600};
+inline constexpr int kMaxUploadFiles = 2000;
+inline constexpr std::size_t kMaxUploadsEach = 32;
+inline constexpr int kMaxUploadStreams = 64;
 
 // ---- Sandboxes ----
 // The binding beside a volume: six short lines.
