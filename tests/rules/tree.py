@@ -9,6 +9,8 @@ TOP = {"CMakeLists.txt", "CMakePresets.json", "Dockerfile", "README.md", "ARCHIT
        "CHANGELOG.md", "LICENSE", ".ci", ".clang-format", ".clang-tidy", ".gitignore", ".dockerignore", "proto", "common", "agent",
        "gateway", "deploy", "tests"}
 MOST_LINES = 450
+# A table, however long: every limit stands there.
+TABLES = ("common/limits.h",)
 HOME_PATHS = re.compile(r"(?<![\w.])/(home|work|root|Users)/[a-z]")
 
 root = pathlib.Path(sys.argv[1])
@@ -20,7 +22,7 @@ for path in files:
         text = (root / path).read_text()
         if not re.fullmatch(r"[a-z0-9_]+", path.stem):
             found.append(f"{path}: not in snake_case")
-        if path.suffix in (".cc", ".h") and text.count("\n") > MOST_LINES:
+        if path.suffix in (".cc", ".h") and str(path) not in TABLES and text.count("\n") > MOST_LINES:
             found.append(f"{path}: {text.count(chr(10))} lines: more than one noun?")
         if "tests/rules/" not in str(path):
             found += [f"{path}:{number}: a path of one machine" for number, line in enumerate(text.splitlines(), 1)
