@@ -73,7 +73,9 @@ ENTRYPOINT ["/usr/bin/sandkeep-gateway"]
 # The agent starts containers inside its own. It needs user namespaces (so no seccomp or capability
 # limits that forbid newuidmap), /dev/net/tun, a tmpfs of the user sandkeep on /run/sandkeep/engine,
 # and a volume on /run/sandkeep/agent that the gateway's container shares. The gateway's user has
-# the uid that it has in its own image: the kernel's word for it is all that the agent goes by.
+# the uid that it has in its own image: the kernel's word for it is all that the agent goes by. The
+# default SANDBOX_NETWORK=internet needs the filter of a systemd unit, which no container has: set
+# `full` (the container's whole network) or `none`, else nothing starts.
 FROM ${BASE} AS agent
 COPY --from=build /out/packages /tmp/packages
 COPY deploy/host.sh /usr/share/sandkeep/deploy/host.sh

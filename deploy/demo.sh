@@ -52,14 +52,16 @@ $USAGE" ;;
   done
 }
 
-# An old ready file goes first, so that whoever waits for one doesn't read yesterday's.
 check_ready_file() {
   [[ -n $READY_FILE ]] || return 0
   [[ ! -L $READY_FILE ]] || sk_die "$READY_FILE is a symbolic link: not written through"
   [[ ! -e $READY_FILE || -f $READY_FILE ]] || sk_die "$READY_FILE is not a regular file"
   [[ -d $(dirname -- "$READY_FILE") ]] || sk_die "$READY_FILE: no such directory"
-  rm -f -- "$READY_FILE"
 }
+
+# Whoever waits for the file must not read yesterday's. Under the lock: until then it may be that of
+# a demo that runs.
+remove_old_ready_file() { [[ -z $READY_FILE ]] || rm -f -- "$READY_FILE"; }
 
 write_ready_file() {
   local new
@@ -324,6 +326,7 @@ main() {
   trap 'exit 130' INT
   trap 'exit 129' HUP
   take_lock
+  remove_old_ready_file
   prepare
   lay_out
   say_network

@@ -233,14 +233,22 @@ sk_write_file() {
 # --- running as the engine's user ----------------------------------------------------------------
 
 # sk_exec_as USER HOME [NAME=VALUE…] COMMAND…: becomes the command, as that user with its own groups
-# and no environment but the named variables. A parent that is killed takes the command with it.
+# and no environment but the named variables (and what no shell can name). They may be secrets, and
+# arguments are there for everyone to read: so they are exported, never part of a command line. A
+# parent that is killed takes the command with it.
 sk_exec_as() {
-  local user=$1 home=$2
+  local sk_user=$1 sk_home=$2 sk_name
   shift 2
   cd / || exit
-  exec setpriv --reuid "$user" --regid "$user" --init-groups --pdeathsig TERM env -i \
-    HOME="$home" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    LC_ALL=C.UTF-8 "$@"
+  for sk_name in $(compgen -e); do export -n "${sk_name?}"; done
+  for sk_name in $(declare -Fx | cut -d' ' -f3); do export -nf "${sk_name?}"; done
+  export HOME=$sk_home LC_ALL=C.UTF-8
+  export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  while [[ $1 =~ ^[A-Za-z_][A-Za-z0-9_]*= ]]; do
+    export "${1?}"
+    shift
+  done
+  exec setpriv --reuid "$sk_user" --regid "$sk_user" --init-groups --pdeathsig TERM "$@"
 }
 
 sk_as() { (sk_exec_as "$@"); }

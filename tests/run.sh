@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests, and installs what they need first.
-#   tests/run.sh                  every suite but vm
-#   tests/run.sh SUITE…           some: format rules tidy unit integration contract e2e interop demo vm
+#   tests/run.sh                  every suite but docker and vm
+#   tests/run.sh SUITE…           some: format rules tidy unit integration contract e2e faults interop demo docker vm
 #   tests/run.sh --lane LANE      one lane of CI: core asan tsan clang debian12 debian13 vm
 #   tests/run.sh --all            every lane
 # Each suite, and the whole run, ends with a line `N passed, N failed, N skipped`.

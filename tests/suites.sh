@@ -2,6 +2,8 @@
 # The suites: each a function suite_NAME that adds to the counts. Sourced by run.sh.
 
 SUITES=(format rules tidy unit integration contract e2e faults interop demo)
+# Those that run when they are named: they take long, or need what not every machine has.
+NAMED_SUITES=(docker vm)
 # The build that suites test; lanes set another.
 PRESET=${PRESET:-ci}
 # A line `passed failed skipped` for each thing counted.
@@ -10,7 +12,7 @@ COUNTS=$(mktemp)
 run_suites() {
   local suite
   for suite in "$@"; do
-    declare -F "suite_$suite" >/dev/null || sk_die "no suite named '$suite': ${SUITES[*]}"
+    declare -F "suite_$suite" >/dev/null || sk_die "no suite named '$suite': ${SUITES[*]} ${NAMED_SUITES[*]}"
   done
   sk_install_packages build run test
   for suite in "$@"; do run_suite "$suite"; done
@@ -218,6 +220,30 @@ suite_vm() {
   pytest_folder vm
 }
 
+# The two processes' own images. They are built from nothing, which takes long, so no other suite waits for them.
+suite_docker() {
+  prepare_live_host
+  local target
+  for target in gateway agent; do
+    check "the image target $target builds and its program runs" image_target_runs "$target"
+  done
+}
+
+image_target_runs() {
+  local target=$1 base=debian:trixie-slim context image status=0
+  # Where no registry can be reached, what build.sh made knows this machine's way to packages.
+  sk_podman image exists "$base" || base=localhost/sandkeep-sandbox
+  context=$(mktemp -d)
+  git ls-files -co --exclude-standard -z | tar --null --ignore-failed-read -T - -cf - | tar -C "$context" -xf -
+  chmod -R u=rwX,go=rX "$context"
+  image=$(sk_podman build -q --target "$target" --build-arg "BASE=$base" --pull-never --isolation=chroot --network=host \
+    "$context") || status=1
+  ((status)) || sk_podman run --rm --network none --userns=nomap --pull=never "$image" --version || status=1
+  [[ -z $image ]] || sk_podman image rm -f "$image" >/dev/null || true
+  rm -rf "$context"
+  return "$status"
+}
+
 # The pinned clients, kept by a hash of their lock file.
 need_node_modules() {
   local dir=$1 cache
@@ -234,48 +260,9 @@ need_node_modules() {
 
 # --- README's first command ----------------------------------------------------------------------
 
+# It installs, builds and makes the image by itself.
 suite_demo() {
-  check 'demo.sh --once shows a command and a file' demo_once
-  check 'demo.sh --ready-file: two keys that work, readable by its owner alone, and SIGTERM ends everything' demo_until_sigterm
-}
-
-demo_once() {
-  local log status=0
-  log=$(mktemp)
-  timeout 900 deploy/demo.sh --once >"$log" 2>&1 || status=$?
-  grep -q '\[new\] \[exit 0\]' "$log" || status=1
-  ((status == 0)) || tail -n 30 "$log"
-  rm -f "$log"
-  return "$status"
-}
-
-demo_until_sigterm() {
-  local dir demo status=0
-  dir=$(mktemp -d)
-  SANDBOX_PORT=0 deploy/demo.sh --ready-file "$dir/ready" >"$dir/log" 2>&1 </dev/null &
-  demo=$!
-  for _ in $(seq 600); do
-    if [[ -f $dir/ready ]] || ! kill -0 "$demo" 2>/dev/null; then break; fi
-    sleep 0.2
-  done
-  demo_answers_both_keys "$dir/ready" || status=1
-  kill -TERM "$demo" || status=1
-  wait "$demo" || true
-  # Its containers went with it; other agents' are none of its business.
-  [[ -z $(sk_podman ps -aq --filter "label=sandkeep.instance=$(cat /var/lib/sandkeep-demo/agent/instance)") ]] || status=1
-  ((status == 0)) || tail -n 30 "$dir/log"
-  rm -rf "$dir"
-  return "$status"
-}
-
-demo_answers_both_keys() {
-  local ready=$1 SANDKEEP_URL='' SANDKEEP_KEY='' SANDKEEP_KEY2='' key
-  [[ -f $ready && $(stat -c %a "$ready") == 600 ]] || return
-  # shellcheck source=/dev/null
-  . "$ready"
-  [[ $SANDKEEP_KEY != "$SANDKEEP_KEY2" ]] || return
-  for key in "$SANDKEEP_KEY" "$SANDKEEP_KEY2"; do
-    curl -fsS --noproxy '*' -m 20 -H "Authorization: Bearer $key" -H 'Content-Type: application/json' \
-      -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' "$SANDKEEP_URL" | grep -q run_command || return
-  done
+  need_pytest
+  need_node_modules "$HERE/interop"
+  pytest_folder demo
 }
