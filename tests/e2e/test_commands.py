@@ -1,9 +1,12 @@
 """What a shell promises, a command in a sandbox keeps: exit codes, output, and an end when its time is over."""
 
 import base64
+import itertools
+import json
 import os
 import pathlib
 import secrets
+import subprocess
 
 import pytest
 from stack import wait_for
@@ -113,6 +116,13 @@ def test_one_bad_byte_costs_one_character(alice, shared_label):
 
 
 @pytest.mark.host
+def test_what_a_program_expects_of_its_surroundings_is_there(alice, shared_label):
+    """Nothing waits for a person, everything is readable, and what one command makes another's program can read."""
+    shown = alice.output(shared_label, "umask; echo $TERM $LANG $DEBIAN_FRONTEND; locale charmap")
+    assert shown == "0022\ndumb C.UTF-8 noninteractive\nUTF-8\n"
+
+
+@pytest.mark.host
 def test_stdin_is_empty_not_ours(alice, shared_label):
     assert alice.run(shared_label, "read -t 5 line; echo $?").output == "1\n"
 
@@ -125,8 +135,45 @@ def test_the_hosts_environment_stays_outside(alice, shared_label):
     assert alice.output(shared_label, "(cat /proc/1/environ 2>/dev/null || true) | tr '\\0' '\\n' | grep -c SANDBOX_ || true") == "0\n"
 
 
-def test_another_host_user_cannot_read_a_command(alice, label):
-    secret = f"secret-{secrets.token_hex(8)}"
-    alice.run(label, f"# {secret}\nsleep 30 & ")
-    seen = [pid for pid in processes_with(secret)]
-    assert seen == [], "it stands in an argument vector"
+# What a user of the host sees of every process: prints where, of the given words, each stands.
+LOOK = """
+import glob, json, os, sys
+found = {}
+for path in glob.glob("/proc/[0-9]*"):
+    try:
+        texts = {"cmdline": open(path + "/cmdline", "rb").read()}
+    except OSError:
+        continue
+    for name in ("environ", "maps"):
+        try:
+            texts[name] = open(path + "/" + name, "rb").read()
+        except OSError:
+            pass
+    try:
+        for fd in os.listdir(path + "/fd"):
+            texts["fd " + os.readlink(path + "/fd/" + fd)] = open(path + "/fd/" + fd, "rb").read(65536)
+    except OSError:
+        pass
+    for word in sys.argv[1:]:
+        for name, text in texts.items():
+            if word.encode() in text and path != "/proc/%d" % os.getpid():
+                found.setdefault(word, []).append(name)
+print(json.dumps(found))
+"""
+
+
+def test_another_host_user_sees_nothing_of_a_running_command(alice, label):
+    """Neither its text, nor its environment, nor what it was given to read: only what it runs stands in a command line."""
+    text, variable, given = (f"{kind}-{secrets.token_hex(8)}" for kind in ("text", "variable", "given"))
+    marker = sleep_marker()
+    alice.run(label, f"# {text}\nread -r line; sleep {marker}", env={"SECRET": variable}, stdin=f"{given}\nmore\n", wait_seconds=0)
+    wait_for("it to run", lambda: processes_with(marker), 10)
+    halves = [(word[:8], word[8:]) for word in (text, variable, given, marker)]
+    # The looker's own command line is there for everyone too: it gets the words with their halves apart.
+    look = "import sys\nsys.argv[1:] = map(''.join, zip(sys.argv[1::2], sys.argv[2::2]))\n" + LOOK
+    done = subprocess.run(["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "python3", "-c", look,
+                           *itertools.chain(*halves)], cwd="/", capture_output=True, text=True, timeout=60, check=True)
+    found = json.loads(done.stdout)
+    assert found.pop(marker) == ["cmdline"], "it can look"
+    assert found == {}
+    alice.call("stop_command", sandbox=label)

@@ -1,11 +1,12 @@
 """Root inside a sandbox must not reach PID 1, another sandbox or the host. Each attempt is made for real and must fail."""
 
+import base64
 import json
 import os
 import subprocess
 
 import pytest
-from stack import as_user
+from stack import BUILD, as_user
 
 # Tries one thing against PID 1 by system call and prints what came of it.
 ATTEMPT = r"""
@@ -27,6 +28,22 @@ print(json.dumps({
 }))
 """
 
+ATTACKS = """\
+prlimit of init: EPERM
+prlimit of init, dressed up: EPERM
+ptrace: EPERM
+pidfd_getfd: EPERM
+pidfd_getfd: EPERM
+setns: EPERM
+process_vm_readv: EPERM
+environ: EACCES
+mem: EACCES
+fd: EACCES
+prlimit of oneself: ok
+prlimit of oneself by number: ok
+prlimit of the parent: ok
+"""
+
 
 def test_pid_1_cannot_be_reached_from_inside(alice, shared_label):
     alice.output(shared_label, f"cat >attempt.py <<'PY'\n{ATTEMPT}\nPY")
@@ -34,6 +51,15 @@ def test_pid_1_cannot_be_reached_from_inside(alice, shared_label):
     for name in ("ptrace_attach", "ptrace_seize", "prlimit_cpu", "process_vm_readv", "setns"):
         assert tried[name] != "done", (name, tried)
     assert "done" not in tried["pidfd_getfd"], tried
+
+
+def test_every_attack_on_pid_1_ends_as_it_must_and_what_programs_need_goes_on(alice, label):
+    """tests/testcases/attack_init as root of a real sandbox, each line as it must be."""
+    program = base64.b64encode((BUILD / "tests" / "testcases" / "attack_init").read_bytes()).decode()
+    alice.output(label, "base64 -d >/usr/local/bin/attack_init && chmod +x /usr/local/bin/attack_init", stdin=program)
+    assert alice.output(label, "attack_init") == ATTACKS
+    after = alice.run(label, "echo alive")
+    assert after.output == "alive\n" and "[rebuilt]" not in after.first_line, after
 
 
 @pytest.mark.parametrize("command", [

@@ -1,11 +1,14 @@
 """The death or standstill of either process, at any time, loses no output and leaves the next call working."""
 
+import json
 import signal
 import threading
 import time
 
-from mcp_client import McpClient
+from mcp_client import McpClient, ToolResult
 from stack import Stack, podman, wait_for
+from test_files import fetch, link_in
+from test_jobs import open_call
 
 COUNTING = "for i in $(seq 1 400); do echo line-$i; sleep 0.01; done; exit 7"
 
@@ -53,8 +56,11 @@ def test_sandboxes_run_on_while_the_agent_restarts(stack, alice, label):
 
 def test_kill_9_of_the_gateway_keeps_keys_and_links(stack, alice, label):
     alice.output(label, "echo x >f.txt")
+    path = link_in(alice.call("present_file", sandbox=label, path="f.txt"))
     stack.kill_gateway()
     stack.start_gateway()
+    answer = fetch(alice, path)
+    assert (answer.status, answer.body) == (200, b"x\n")
     assert alice.run(label, "true").exit_code == 0
 
 
@@ -101,7 +107,14 @@ def test_a_stopped_agent_is_given_up_within_seconds_and_works_again_once_it_goes
 
 
 def test_a_silent_command_outlives_every_question_whether_the_agent_lives(alice, label):
-    result = alice.run(label, "sleep 45; echo at last", wait_seconds=90)
+    """And its client is shown every fifteen seconds that nothing has broken."""
+    alice.run(label, "true")
+    with open_call(alice, "run_command", {"sandbox": label, "command": "sleep 45; echo at last", "wait_seconds": 90}) as connection:
+        connection.sock.settimeout(20)
+        lines = connection.getresponse().read().split(b"\n")
+    comments = [line for line in lines if line.startswith(b":")]
+    assert comments.count(b": keep-alive") in (2, 3), comments
+    result = ToolResult(json.loads(next(line[5:] for line in lines if line.startswith(b"data:")))["result"])
     assert result.exit_code == 0 and result.output == "at last\n", result
 
 

@@ -1,11 +1,13 @@
 """A file gets out by a signed link and by nothing else, and only a regular file of the workspace does."""
 
+import os
 import re
+import stat
 import urllib.parse
 
 import pytest
 from mcp_client import McpClient
-from stack import Stack
+from stack import Stack, podman
 
 LINK = re.compile(r"\((http://[^)\s]+/dl/[^)\s]+)\)")
 
@@ -65,14 +67,34 @@ def test_names_in_any_script_keep_their_name(alice, label):
     assert urllib.parse.quote(name, safe="()").split("%20")[0].encode() in answer.headers["content-disposition"].encode()
 
 
-@pytest.mark.parametrize("path", ["../etc/passwd", "/etc/passwd", "link", "dir-link/passwd", "up/../../etc/passwd", "fifo",
-                                  "device", "a\0b", "missing", "/workspace/../etc/passwd", "proc-root/etc/passwd"])
-def test_ways_out_of_the_workspace_are_refused(alice, shared_label, path):
-    alice.run(shared_label, "ln -sf /etc/passwd link; ln -sfn /etc dir-link; mkdir -p up; rm -f fifo; mkfifo fifo; "
-                            "ln -sfn /proc/self/root proc-root; mknod device c 1 5")
-    result = alice.call("present_file", sandbox=shared_label, path=path)
-    assert result.is_error, result
-    assert "root:" not in result.text
+WAYS_OUT = {
+    "../etc/passwd": "without .. in it", "up/../../etc/passwd": "without .. in it", "/workspace/../etc/passwd": "without .. in it",
+    "/etc/passwd": "cp -- /etc/passwd /workspace/", "link": "symlink", "dir-link/passwd": "symlink", "proc-root/etc/passwd": "symlink",
+    "dangling": "symlink", "fifo": "not a regular file", "socket": "not a regular file", "device": "not a regular file",
+    "a\0b": "without NUL", "missing": "There is no file", "up": "This is a folder", "up/": "This is a folder",
+}
+MAKE_WAYS_OUT = "ln -sf /etc/passwd link; ln -sfn /etc dir-link; mkdir -p up; rm -f fifo socket; mkfifo fifo; ln -sf nowhere dangling; " \
+                "ln -sfn /proc/self/root proc-root; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'"
+
+
+@pytest.fixture(scope="module")
+def ways_out(stack):
+    """A workspace with one of each; the device is made by the host's root, as no sandbox's may."""
+    with McpClient(stack.url, stack.key) as client:
+        before = set(stack.volumes())
+        client.output("ways-out", MAKE_WAYS_OUT)
+        (volume,) = set(stack.volumes()) - before
+        data = podman("volume", "inspect", "--format", "{{.Mountpoint}}", volume).strip()
+        os.mknod(f"{data}/device", 0o666 | stat.S_IFCHR, os.makedev(1, 5))
+        assert client.output("ways-out", "stat -c %F device") == "character special file\n"
+    return "ways-out"
+
+
+@pytest.mark.parametrize("path", WAYS_OUT)
+def test_ways_out_of_the_workspace_are_refused(alice, ways_out, path):
+    result = alice.call("present_file", sandbox=ways_out, path=path)
+    assert result.is_error and WAYS_OUT[path] in result.text, result
+    assert "root:" not in result.text and len(result.content) == 1
 
 
 def test_a_name_that_is_not_utf8_is_answered(alice, label):
