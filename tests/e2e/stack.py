@@ -30,6 +30,7 @@ EXECUTABLES = {
     "sandkeep-files": "agent/file_process/sandkeep-files",
 }
 START_SECONDS = 60
+PAUSE_SECONDS = 0.02  # between two looks at what is waited for
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -64,7 +65,7 @@ def wait_for(what, condition, seconds=START_SECONDS):
         value = condition()
         if value:
             return value
-        time.sleep(0.02)
+        time.sleep(PAUSE_SECONDS)
     raise TimeoutError(f"{what}: not within {seconds} s")
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from mcp_client import LEGACY, MODERN, McpClient
-from stack import wait_for
+from stack import PAUSE_SECONDS, wait_for
 from test_commands import processes_with, sleep_marker
 
 
@@ -155,17 +155,29 @@ def test_stopping_what_a_finished_command_left_behind(alice, label):
 
 # ---- Cancellation ----
 
+def longest_look(marker):
+    """Seconds that a look at all processes takes here and now."""
+    looks = []
+    for _ in range(5):
+        before = time.monotonic()
+        processes_with(marker)
+        looks.append(time.monotonic() - before)
+    return max(looks)
+
+
 def test_an_explicit_cancel_kills_the_tree_within_a_quarter_of_a_second(alice, label):
+    """Seen from the host: the end shows in the second look at the latest, after a look that had begun before it."""
     marker = sleep_marker()
     alice.run(label, "true")
     command = f"trap '' TERM; (setsid sleep {marker} &); sleep {marker}"
     with open_call(alice, "run_command", {"sandbox": label, "command": command}, identifier=77) as connection:
         wait_for("both to run", lambda: len(processes_with(marker)) >= 2, 10)
+        looking = 2 * longest_look(marker) + PAUSE_SECONDS
         notification = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 77}}
         cancelled = time.monotonic()
         assert alice.post(json.dumps(notification), {"MCP-Protocol-Version": LEGACY}).status == 202
         wait_for("the tree to end", lambda: not processes_with(marker), 5)
-        assert time.monotonic() - cancelled < 0.4, "150 ms of grace, and this test's own looking"
+        assert time.monotonic() - cancelled < 0.25 + looking, looking
         assert b"[cause cancelled]" in connection.getresponse().read()
 
 
@@ -176,6 +188,46 @@ def test_a_modern_clients_closed_stream_ends_its_command(stack, label):
             wait_for("it to run", lambda: processes_with(marker), 20)
         wait_for("it to end", lambda: not processes_with(marker), 12)
         assert "cause cancelled" in client.call("sandbox_info", sandbox=label).text
+
+
+def test_a_closed_stream_leaves_ten_seconds_to_end_well(stack, label):
+    """What takes three to put things in order does so; what doesn't heed it at all is killed after ten."""
+    marker = sleep_marker()
+    orderly = f"trap 'sleep 3; echo saved >ended; exit' TERM; touch up; while :; do sleep 0.1; done; : {marker}"
+    deaf = f"trap '' TERM; touch up-too; sleep {marker}"
+    with McpClient(stack.url, stack.key, MODERN) as client:
+        client.run(label, "true")
+        with open_call(client, "run_command", {"sandbox": label, "command": orderly}), \
+                open_call(client, "run_command", {"sandbox": label, "command": deaf}, identifier=2):
+            wait_for("both to run", lambda: client.run(label, "test -e up -a -e up-too").exit_code == 0, 20)
+        closed = time.monotonic()
+        wait_for("its last words", lambda: client.run(label, "cat ended").output == "saved\n", 9)
+        assert 3 <= time.monotonic() - closed
+        assert processes_with(marker), "the deaf one has time left"
+        wait_for("the deaf one to end", lambda: not processes_with(marker), 12)
+        assert 9.5 < time.monotonic() - closed < 13
+
+
+def test_without_cancel_on_disconnect_a_closed_stream_ends_nothing(stack, label):
+    stack.stop_gateway()
+    stack.start_gateway(CANCEL_ON_DISCONNECT="0")
+    try:
+        with McpClient(stack.url, stack.key, MODERN) as client:
+            client.run(label, "true")
+            command = "touch up; until test -e go; do sleep 0.1; done; echo over; exit 7"
+            with open_call(client, "run_command", {"sandbox": label, "command": command}):
+                wait_for("it to run", lambda: client.run(label, "test -e up").exit_code == 0, 20)
+            # Longer than a closed stream gives elsewhere: there it would be dead.
+            time.sleep(12)
+            listed = client.call("sandbox_info", sandbox=label).text
+            job = next(line.split()[2].rstrip(":") for line in listed.split("\n") if ": touch up; until" in line)
+            assert "[running]" in client.call("wait_command", sandbox=label, job=job, wait_seconds=0).first_line
+            client.output(label, "touch go")
+            ended = client.call("wait_command", sandbox=label, job=job)
+            assert (ended.exit_code, ended.output) == (7, "over\n"), ended
+    finally:
+        stack.stop_gateway()
+        stack.start_gateway()
 
 
 def test_an_older_clients_closed_stream_ends_nothing(alice, label):
@@ -293,6 +345,14 @@ def test_a_lost_call_is_found_through_sandbox_info(alice, label):
     job = line.split()[2].rstrip(":")
     assert alice.call("read_output", sandbox=label, job=job).output == "precious\n"
     alice.call("stop_command", sandbox=label, job=job)
+
+
+def test_the_last_twenty_commands_are_listed_by_their_first_eighty_characters(alice, label):
+    commands = [f": {n:02d} " + "aü€😀" * 30 for n in range(23)]
+    for command in commands:
+        alice.output(label, command)
+    listed = [line for line in alice.call("sandbox_info", sandbox=label).text.split("\n") if line.startswith("- job ")]
+    assert [line.split(" printed ")[1].partition(": ")[2] for line in listed] == [command[:80] for command in reversed(commands[-20:])]
 
 
 def test_a_killed_gateway_loses_no_command(stack, label):

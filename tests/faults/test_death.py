@@ -1,7 +1,6 @@
 """The death of the agent under many commands, and the end of one command on request: nothing is lost, nothing lingers."""
 
 import json
-import statistics
 import time
 
 import pytest
@@ -71,22 +70,24 @@ def test_a_deadline_that_passed_while_there_was_no_agent_is_kept_at_its_return(s
     assert (result.exit_code, result.output) == (124, "up\n"), result
 
 
-# Prints when the last of the given processes was gone, by the clock that both sides share.
+# Prints when the last of the given processes was seen to be gone, by the clock that both sides share, and how long before that it
+# hadn't looked.
 WATCH = """
 import os, sys, time
 pids = sys.argv[1:]
 print("watching", flush=True)
 while pids:
-    pids = [pid for pid in pids if os.path.exists("/proc/" + pid)]
+    before = time.time()
     time.sleep(0.001)
-print(time.time(), flush=True)
+    pids = [pid for pid in pids if os.path.exists("/proc/" + pid)]
+print(time.time(), time.time() - before, flush=True)
 """
 TREE = "trap '' TERM; (setsid sleep 1000 & echo $!; exec 1>&-; sleep 1000) & bash -c 'trap \"\" TERM; echo $$; sleep 1000; :' & " \
        "echo $$; sleep 1000; sleep 1000"
 
 
 def cancel_and_measure(alice, label, identifier):
-    """Seconds from an explicit cancel to the end of a tree that ignores SIGTERM, looked at from inside."""
+    """Seconds from an explicit cancel to the end of a tree that ignores SIGTERM, looked at from inside, and those not looked."""
     with open_call(alice, "run_command", {"sandbox": label, "command": f"({TREE}) >/tmp/tree-{identifier}"},
                    identifier=identifier) as connection:
         pids = wait_for("the tree", lambda: (lambda found: found if len(found) == 3 else None)(
@@ -98,10 +99,11 @@ def cancel_and_measure(alice, label, identifier):
         assert alice.post(notification, {"MCP-Protocol-Version": LEGACY}).status == 202
         assert b"[cause cancelled]" in connection.getresponse().read()
     alice.call("wait_command", sandbox=label, job=watcher)
-    return float(whole_output(alice, label, watcher).split()[1]) - cancelled
+    _, gone, pause = whole_output(alice, label, watcher).split()
+    return float(gone) - cancelled, float(pause)
 
 
 def test_a_legacy_cancel_kills_the_tree_within_a_quarter_of_a_second_seen_from_inside(alice, label):
     alice.output(label, "cat >/tmp/watch.py", stdin=WATCH)
     took = [cancel_and_measure(alice, label, 700 + turn) for turn in range(5)]
-    assert statistics.median(took) < 0.25, took
+    assert all(seconds < 0.25 + pause for seconds, pause in took), took
