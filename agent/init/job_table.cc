@@ -230,7 +230,9 @@ std::optional<std::chrono::milliseconds> JobTable::UntilSpare() const {
   if (!spare_.wanted()) return std::nullopt;
   const bool busy = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
     const Job& job = entry.second;
-    return job.supervisor() != 0 && job.stage() < Job::Stage::kExited && !job.standby();
+    // Until a shell has its pipes, a fork would hold them too, and it would seem to wait when killed.
+    const bool waits = job.standby() && job.stage() != Job::Stage::kForked;
+    return job.supervisor() != 0 && job.stage() < Job::Stage::kExited && !waits;
   });
   return busy ? kSpareDelay : std::chrono::milliseconds(0);
 }
