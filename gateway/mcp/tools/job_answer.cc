@@ -1,7 +1,9 @@
 #include "gateway/mcp/tools/job_answer.h"
 
+#include <memory>
 #include <utility>
 
+#include "common/status_macros.h"
 #include "common/strings.h"
 #include "gateway/mcp/tools/job_text.h"
 
@@ -43,6 +45,26 @@ Async<ToolResult> AnswerOf(const JobServices& services, CallContext& context, co
                            {.offset = view.output.resume(), .ends = options.ends});
   }
   co_return ToolResult::Text(std::move(made.text));
+}
+
+Async<ToolResult> AwaitMore(const JobServices& services, CallContext& context, NamedJob job,
+                            JobOffset begin, std::chrono::milliseconds wait, std::string note) {
+  const auto running = std::make_shared<RunningJob>();
+  running->sandbox = job.sandbox;
+  running->job_id = job.id.bytes();
+  JobRun run(services.agent, running, context.progress,
+             {.max_output_bytes = services.settings.max_output_bytes,
+              .from = begin.offset,
+              .wait = wait,
+              .end_on_disconnect = false});
+  const absl::Status followed = co_await run.Watch();
+  if (!followed.ok()) co_return ExplainJobError(followed);
+  AnswerOptions options;
+  options.ends = begin.ends;
+  // Another gateway may have started it.
+  if (!options.ends && !run.view().outcome) options.ends = co_await run.AskDeadline();
+  options.notes = {std::move(note), std::string(begin.note)};
+  co_return co_await AnswerOf(services, context, job, run, std::move(options));
 }
 
 boost::asio::awaitable<std::string> OutputLinkOf(const JobServices& services,

@@ -1,6 +1,7 @@
 // A job that was followed, as a tool's result; and the memory of where it stopped. Any thread.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ struct AnswerOptions {
 // `run` has come to its end or its time is over.
 Async<ToolResult> AnswerOf(const JobServices& services, CallContext& context, const NamedJob& job,
                            const JobRun& run, AnswerOptions options);
+
+// What a job has printed since `begin`, once it has ended or `wait` is over.
+Async<ToolResult> AwaitMore(const JobServices& services, CallContext& context, NamedJob job,
+                            JobOffset begin, std::chrono::milliseconds wait, std::string note);
 
 // The URL of all that a job printed. Empty: it can't be made now. `sandbox` as the agent last
 // described it, or with an empty key, if it has to be asked.

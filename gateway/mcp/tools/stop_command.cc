@@ -1,7 +1,6 @@
 #include "gateway/mcp/tools/stop_command.h"
 
 #include <csignal>
-#include <memory>
 #include <utility>
 
 #include "common/limits.h"
@@ -79,26 +78,11 @@ Async<ToolResult> StopCommand::Call(CallContext& context, Arguments arguments) {
   if (answer->job().state() == v1::Job::ENDED) {
     co_return ToolResult::Text(EndedText(answer->job(), named, context.sandbox));
   }
-  co_return co_await Await(context, std::move(named), ends);
-}
-
-Async<ToolResult> StopCommand::Await(CallContext& context, NamedJob named, bool ends) {
   const Arguments none((boost::json::object()));
   CO_ASSIGN_OR_RETURN(const JobOffset begin, OffsetOf(services_, context, named, none));
-  const auto job = std::make_shared<RunningJob>();
-  job->sandbox = named.sandbox;
-  job->job_id = named.id.bytes();
-  JobRun run(services_.agent, job, context.progress,
-             {.max_output_bytes = services_.settings.max_output_bytes,
-              .from = begin.offset,
-              .wait = ends ? kStopWait : kSignalWait,
-              .end_on_disconnect = false});
-  const absl::Status followed = co_await run.Watch();
-  if (!followed.ok()) co_return ExplainJobError(followed);
-  AnswerOptions options;
-  options.ends = begin.ends;
-  options.notes = {std::string(begin.note)};
-  co_return co_await AnswerOf(services_, context, named, run, std::move(options));
+  auto more = AwaitMore(services_, context, std::move(named), begin, ends ? kStopWait : kSignalWait,
+                        std::string());
+  co_return co_await std::move(more);
 }
 
 }  // namespace sandkeep::mcp

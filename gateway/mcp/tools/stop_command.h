@@ -16,9 +16,6 @@ class StopCommand : public Tool {
   Async<ToolResult> Call(CallContext& context, Arguments arguments) override;
 
  private:
-  // What became of a job that ran.
-  Async<ToolResult> Await(CallContext& context, NamedJob named, bool ends);
-
   const JobServices& services_;
 };
 

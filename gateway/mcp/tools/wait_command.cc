@@ -1,6 +1,5 @@
 #include "gateway/mcp/tools/wait_command.h"
 
-#include <memory>
 #include <utility>
 
 #include "common/limits.h"
@@ -41,22 +40,8 @@ Async<ToolResult> WaitCommand::Call(CallContext& context, Arguments arguments) {
   CO_ASSIGN_OR_RETURN(const NamedJob named,
                       co_await RequireJob(services_.agent, context, arguments));
   CO_ASSIGN_OR_RETURN(const JobOffset begin, OffsetOf(services_, context, named, arguments));
-  const auto job = std::make_shared<RunningJob>();
-  job->sandbox = named.sandbox;
-  job->job_id = named.id.bytes();
-  JobRun run(services_.agent, job, context.progress,
-             {.max_output_bytes = services_.settings.max_output_bytes,
-              .from = begin.offset,
-              .wait = wait.span,
-              .end_on_disconnect = false});
-  const absl::Status followed = co_await run.Watch();
-  if (!followed.ok()) co_return ExplainJobError(followed);
-  AnswerOptions options;
-  options.ends = begin.ends;
-  // Another gateway may have started it.
-  if (!options.ends && !run.view().outcome) options.ends = co_await run.AskDeadline();
-  options.notes = {std::move(wait.note), std::string(begin.note)};
-  co_return co_await AnswerOf(services_, context, named, run, std::move(options));
+  auto more = AwaitMore(services_, context, named, begin, wait.span, std::move(wait.note));
+  co_return co_await std::move(more);
 }
 
 }  // namespace sandkeep::mcp
