@@ -34,7 +34,8 @@ int Main(int argc, char** argv) {
                     kUsage);
   }
   const absl::StatusOr<Settings> settings =
-      LoadSettings(kProgram, absl::GetFlag(FLAGS_env_file), FlagsGiven());
+      LoadSettings(kProgram, absl::GetFlag(FLAGS_env_file), FlagsGiven(),
+                   [](const Settings& read) { return AgentSettings::From(read).status(); });
   if (!settings.ok()) return Complain(kProgram, settings.status(), kUsage);
   const absl::StatusOr<AgentSettings> agent = AgentSettings::From(*settings);
   if (!agent.ok()) return Complain(kProgram, agent.status(), kUsage);

@@ -45,14 +45,16 @@ bool AnswerPlainQuestion(const Program& program, int argc, char** argv) {
 }
 
 absl::StatusOr<Settings> LoadSettings(const Program& program, std::string env_file,
-                                      std::vector<std::pair<std::string, std::string>> flags) {
+                                      std::vector<std::pair<std::string, std::string>> flags,
+                                      std::function<absl::Status(const Settings&)> check) {
   if (env_file.empty() && ::access(std::string(program.default_env_file).c_str(), F_OK) == 0) {
     env_file = program.default_env_file;
   }
   return Settings::Load({.process = program.process,
                          .env_file = std::move(env_file),
                          .environment = EnvironmentOfProcess(),
-                         .flags = std::move(flags)});
+                         .flags = std::move(flags),
+                         .check = std::move(check)});
 }
 
 void LogWarnings(const std::vector<std::string>& warnings) {

@@ -2,6 +2,7 @@
 // come from, and how they complain. For their main.cc, before the first thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,9 +30,10 @@ struct Program {
 bool AnswerPlainQuestion(const Program& program, int argc, char** argv);
 
 // From the env file, the environment and `flags` (settings_flags.inc). InvalidArgument: every
-// mistake, a line each.
+// mistake, those that `check` finds too, a line each.
 absl::StatusOr<Settings> LoadSettings(const Program& program, std::string env_file,
-                                      std::vector<std::pair<std::string, std::string>> flags);
+                                      std::vector<std::pair<std::string, std::string>> flags,
+                                      std::function<absl::Status(const Settings&)> check);
 
 // A line in the log for each.
 void LogWarnings(const std::vector<std::string>& warnings);

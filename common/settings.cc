@@ -11,6 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "common/limits.h"
+#include "common/mistakes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -101,12 +102,12 @@ class Reader {
     }
     const SettingSpec* spec = Find(name);
     if (spec == nullptr) {
-      if (strict) mistakes.push_back(StrCat(name, ": no such setting (", source, ")"));
+      if (strict) mistakes.Add(StrCat(name, ": no such setting (", source, ")"));
       return;
     }
     if (!Concerns(*spec, process_)) return;
     if (std::string mistake = Mistake(*spec, value); !mistake.empty()) {
-      mistakes.push_back(StrCat(mistake, " (", source, ")"));
+      mistakes.Add(StrCat(mistake, " (", source, ")"));
       return;
     }
     values[std::string(name)] = std::string(value);
@@ -115,7 +116,7 @@ class Reader {
   void TakeFile(const std::string& path) {
     std::ifstream file(path);
     if (!file) {
-      mistakes.push_back(StrCat("can't read the settings file ", path));
+      mistakes.Add(StrCat("can't read the settings file ", path));
       return;
     }
     std::string line;
@@ -124,7 +125,7 @@ class Reader {
   }
 
   std::map<std::string, std::string, std::less<>> values;
-  std::vector<std::string> mistakes;
+  Mistakes mistakes;
   std::vector<std::string> warnings;
 
  private:
@@ -133,7 +134,7 @@ class Reader {
     if (line.empty() || line.front() == '#' || line.front() == ';') return;
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) {
-      mistakes.push_back(StrCat(source, ": expected NAME=value"));
+      mistakes.Add(StrCat(source, ": expected NAME=value"));
       return;
     }
     Take(Trimmed(line.substr(0, equals)), Unquoted(Trimmed(line.substr(equals + 1))), source, true);
@@ -156,8 +157,8 @@ void AddChoiceMistakes(Reader& reader) {
   for (const Choice& choice : choices) {
     const auto found = reader.values.find(choice.name);
     if (found == reader.values.end()) continue;
-    std::string mistake = ChoiceMistake(choice.name, found->second, choice.values);
-    if (!mistake.empty()) reader.mistakes.push_back(std::move(mistake));
+    const std::string mistake = ChoiceMistake(choice.name, found->second, choice.values);
+    if (!mistake.empty()) reader.mistakes.Add(mistake);
   }
 }
 
@@ -201,13 +202,6 @@ absl::StatusOr<Settings> Settings::Load(const SettingSources& sources) {
     reader.Take(name, value, "environment", false);
   for (const auto& [name, value] : sources.flags) reader.Take(name, value, "command line", true);
   AddChoiceMistakes(reader);
-  if (!reader.mistakes.empty()) {
-    std::string all;
-    for (const std::string& mistake : reader.mistakes)
-      StrAppend(&all, all.empty() ? "" : "\n", mistake);
-    return absl::InvalidArgumentError(all);
-  }
-
   Settings settings;
   settings.values_ = std::move(reader.values);
   settings.warnings_ = std::move(reader.warnings);
@@ -221,6 +215,8 @@ absl::StatusOr<Settings> Settings::Load(const SettingSources& sources) {
           std::string(settings.persistent_ ? spec.persistent_default : spec.conversation_default);
     }
   }
+  if (sources.check) reader.mistakes.Add(sources.check(settings));
+  RETURN_IF_ERROR(reader.mistakes.status());
   return settings;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -38,12 +39,16 @@ struct SettingSpec {
 
 absl::Span<const SettingSpec> SettingTable();
 
+class Settings;
+
 struct SettingSources {
   Process process = Process::kAgent;
   std::string env_file;  // Path; empty: none.
   // As getenv gives them; the real environment in main, a table in tests.
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::pair<std::string, std::string>> flags;  // By setting name.
+  // What the table can't judge, asked of the values that could be read; may be empty.
+  std::function<absl::Status(const Settings&)> check;
 };
 
 class Settings {

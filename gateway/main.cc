@@ -90,8 +90,12 @@ int Main(int argc, char** argv) {
     return Complain(kProgram, absl::InvalidArgumentError("unknown command; --help has them"),
                     kUsage);
   }
+  // Who manages keys needs no address that can be listened at.
+  const auto check = [&command](const Settings& read) {
+    return command == "serve" ? GatewaySettings::From(read).status() : absl::OkStatus();
+  };
   const absl::StatusOr<Settings> settings =
-      LoadSettings(kProgram, absl::GetFlag(FLAGS_env_file), FlagsGiven());
+      LoadSettings(kProgram, absl::GetFlag(FLAGS_env_file), FlagsGiven(), check);
   if (!settings.ok()) return Complain(kProgram, settings.status(), kUsage);
   if (command == "serve") return RunServe(*settings);
   arguments.erase(arguments.begin());

@@ -1,6 +1,9 @@
 #include "gateway/settings.h"
 
+#include "common/mistakes.h"
+#include "common/status_macros.h"
 #include "common/strings.h"
+#include "gateway/http/listen_address.h"
 
 namespace sandkeep {
 
@@ -14,8 +17,9 @@ absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) 
   for (const std::string_view name : {"TLS_CERT", "TLS_KEY", "TRUSTED_PROXIES", "DOWNLOAD_BASE"}) {
     if (settings.IsSet(name)) StrAppend(&unserved, unserved.empty() ? "" : ", ", name);
   }
+  Mistakes mistakes;
   if (!unserved.empty()) {
-    return absl::InvalidArgumentError(
+    mistakes.Add(
         StrCat(unserved, ": not served by this version; put a proxy that ends TLS before it"));
   }
   GatewaySettings result;
@@ -25,6 +29,9 @@ absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) 
                   .public_base = settings.Text("MCP_PUBLIC_BASE"),
                   .allowed_hosts = settings.List("ALLOWED_HOSTS"),
                   .allowed_origins = settings.List("ALLOWED_ORIGINS")};
+  mistakes.Add(http::ListenAddress(result.host, result.port).status());
+  mistakes.Add(http::HostPolicy::Make(result.names).status());
+  RETURN_IF_ERROR(mistakes.status());
   result.state_dir = StateDirOf(settings);
   result.agent_socket = settings.Text("AGENT_SOCKET");
   result.sign_key = settings.SecretText("MCP_SIGN_KEY");

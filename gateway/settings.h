@@ -26,7 +26,8 @@ struct GatewaySettings {
   int request_rate = 0;
   mcp::EndpointSettings endpoint;  // Without its media types.
 
-  // InvalidArgument: a setting that this version doesn't serve is set.
+  // InvalidArgument: what isn't served by this version, an address, host, origin or base that is
+  // none; a line each.
   static absl::StatusOr<GatewaySettings> From(const Settings& settings);
 };
 

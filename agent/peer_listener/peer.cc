@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/strings/numbers.h"
+#include "common/mistakes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -62,15 +63,18 @@ absl::StatusOr<Entry> ParseEntry(std::string_view setting, std::string_view text
   return Entry{*uid, std::string(prefix)};
 }
 
-absl::StatusOr<std::vector<Entry>> ParseList(std::string_view setting,
-                                             const std::vector<std::string>& list) {
+std::vector<Entry> ParseList(std::string_view setting, const std::vector<std::string>& list,
+                             Mistakes& mistakes) {
   std::vector<Entry> entries;
   for (const std::string& text : list) {
-    ASSIGN_OR_RETURN(Entry entry, ParseEntry(setting, text));
-    for (const Entry& other : entries) {
-      if (other.uid == entry.uid) return Refuse(setting, text, "this user is listed twice");
-    }
-    entries.push_back(std::move(entry));
+    absl::StatusOr<Entry> entry = ParseEntry(setting, text);
+    mistakes.Add(entry.status());
+    if (!entry.ok()) continue;
+    const bool twice = std::any_of(entries.begin(), entries.end(), [&entry](const Entry& other) {
+      return other.uid == entry->uid;
+    });
+    if (twice) mistakes.Add(Refuse(setting, text, "this user is listed twice"));
+    entries.push_back(*std::move(entry));
   }
   return entries;
 }
@@ -79,8 +83,10 @@ absl::StatusOr<std::vector<Entry>> ParseList(std::string_view setting,
 
 absl::StatusOr<std::vector<Peer>> ParsePeers(const std::vector<std::string>& frontends,
                                              const std::vector<std::string>& operators) {
-  ASSIGN_OR_RETURN(const std::vector<Entry> front_entries, ParseList(kFrontends, frontends));
-  ASSIGN_OR_RETURN(const std::vector<Entry> operator_entries, ParseList(kOperators, operators));
+  Mistakes mistakes;
+  const std::vector<Entry> front_entries = ParseList(kFrontends, frontends, mistakes);
+  const std::vector<Entry> operator_entries = ParseList(kOperators, operators, mistakes);
+  RETURN_IF_ERROR(mistakes.status());
   std::vector<Peer> peers;
   for (const Entry& entry : front_entries) {
     peers.push_back({.uid = entry.uid, .frontend = true, .operate = false, .prefix = entry.prefix});

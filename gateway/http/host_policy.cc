@@ -4,6 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "common/mistakes.h"
+#include "common/status_macros.h"
 #include "common/strings.h"
 
 namespace sandkeep::http {
@@ -82,6 +84,7 @@ std::optional<HostPort> HostPort::Parse(std::string_view text) {
 
 absl::StatusOr<HostPolicy> HostPolicy::Make(const HostPolicySettings& settings) {
   HostPolicy policy;
+  Mistakes mistakes;
   policy.hosts_ = {{"localhost", ""}, {"127.0.0.1", ""}, {"[::1]", ""}};
   const bool bare_ipv6 =
       std::count(settings.listen_host.begin(), settings.listen_host.end(), ':') > 1 &&
@@ -92,29 +95,38 @@ absl::StatusOr<HostPolicy> HostPolicy::Make(const HostPolicySettings& settings) 
   for (const std::string& entry : settings.allowed_hosts) {
     std::optional<HostPort> host = HostPort::Parse(entry);
     if (!host.has_value()) {
-      return absl::InvalidArgumentError(StrCat("ALLOWED_HOSTS: `", entry, "` is not a host name"));
+      mistakes.Add(StrCat("ALLOWED_HOSTS: `", entry, "` is not a host name"));
+      continue;
     }
     policy.hosts_.push_back(*std::move(host));
   }
   for (const std::string& entry : settings.allowed_origins) {
     const std::optional<Origin> origin = ParseUrl(WithoutSlashes(entry));
     if (!origin.has_value() || !origin->path.empty()) {
-      return absl::InvalidArgumentError(
+      mistakes.Add(
           StrCat("ALLOWED_ORIGINS: `", entry, "` is not an origin like https://app.example.com"));
+      continue;
     }
     policy.origins_.push_back(Text(*origin));
   }
-  if (settings.public_base.empty()) return policy;
-  policy.public_base_ = WithoutSlashes(settings.public_base);
-  const std::optional<Origin> base = ParseUrl(policy.public_base_);
-  if (!base.has_value() || base->path.find_first_of("?#% \"\\<>") != std::string::npos) {
-    return absl::InvalidArgumentError(StrCat("MCP_PUBLIC_BASE: `", settings.public_base,
-                                             "` is not a URL like https://sandbox.example.com"));
+  if (!settings.public_base.empty() && !policy.TakeBase(settings.public_base)) {
+    mistakes.Add(StrCat("MCP_PUBLIC_BASE: `", settings.public_base,
+                        "` is not a URL like https://sandbox.example.com"));
   }
-  policy.hosts_.push_back({base->host.name, ""});
-  policy.origins_.push_back(Text(*base));
-  policy.base_path_ = base->path;
+  RETURN_IF_ERROR(mistakes.status());
   return policy;
+}
+
+bool HostPolicy::TakeBase(const std::string& url) {
+  public_base_ = WithoutSlashes(url);
+  const std::optional<Origin> base = ParseUrl(public_base_);
+  if (!base.has_value() || base->path.find_first_of("?#% \"\\<>") != std::string::npos) {
+    return false;
+  }
+  hosts_.push_back({base->host.name, ""});
+  origins_.push_back(Text(*base));
+  base_path_ = base->path;
+  return true;
 }
 
 bool HostPolicy::AllowsHost(const HostPort& host) const {

@@ -30,7 +30,7 @@ struct HostPolicySettings {
 
 class HostPolicy {
  public:
-  // InvalidArgument: an entry isn't a host, an origin or a base; the message names it.
+  // InvalidArgument: entries that aren't a host, an origin or a base, each named in a line.
   static absl::StatusOr<HostPolicy> Make(const HostPolicySettings& settings);
 
   // An entry without a port allows every port of its host.
@@ -44,6 +44,9 @@ class HostPolicy {
   const std::string& base_path() const { return base_path_; }
 
  private:
+  // False: it is no base.
+  bool TakeBase(const std::string& url);
+
   std::vector<HostPort> hosts_;
   std::vector<std::string> origins_;
   std::string public_base_;

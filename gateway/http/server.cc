@@ -13,6 +13,7 @@
 #include "common/status_codes.h"
 #include "common/strings.h"
 #include "gateway/http/connection.h"
+#include "gateway/http/listen_address.h"
 
 namespace sandkeep::http {
 namespace {
@@ -23,25 +24,11 @@ using Tcp = asio::ip::tcp;
 
 constexpr auto kUseTuple = asio::as_tuple(asio::use_awaitable);
 
-absl::StatusOr<Tcp::endpoint> EndpointOf(std::string host, std::uint16_t port) {
-  if (host == "localhost") host = "127.0.0.1";
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  ErrorCode error;
-  const asio::ip::address address = asio::ip::make_address(host, error);
-  if (error) {
-    return absl::InvalidArgumentError(
-        StrCat("SANDBOX_HOST: `", host, "` is not an address; 127.0.0.1 and 0.0.0.0 are"));
-  }
-  return Tcp::endpoint(address, port);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, Router& router,
                                                        Options options) {
-  const absl::StatusOr<Tcp::endpoint> endpoint = EndpointOf(options.host, options.port);
+  const absl::StatusOr<Tcp::endpoint> endpoint = ListenAddress(options.host, options.port);
   if (!endpoint.ok()) return endpoint.status();
   ErrorCode error;
   // Its own strand: Drain closes it from another thread.

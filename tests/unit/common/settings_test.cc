@@ -69,6 +69,16 @@ TEST_F(SettingsTest, NamesEveryMistakeAtOnce) {
   }
 }
 
+TEST_F(SettingsTest, WhatTheTableCantJudgeIsNamedBesideTheRest) {
+  SettingSources sources = File("SANDBOX_PIDS=many\n");
+  sources.check = [](const Settings& read) {
+    return absl::InvalidArgumentError(read.IsSet("AGENT_SOCKET") ? "one line\nand another" : "");
+  };
+  const std::string message(Settings::Load(sources).status().message());
+  EXPECT_THAT(message, HasSubstr("SANDBOX_PIDS=many"));
+  EXPECT_THAT(message, HasSubstr("\none line\nand another"));
+}
+
 TEST_F(SettingsTest, PassesOverTheOtherProcessesSettings) {
   EXPECT_TRUE(Settings::Load(File("SANDBOX_PORT=9\nSANDBOX_IDLE=60\n")).ok());
 }

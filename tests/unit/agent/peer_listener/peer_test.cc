@@ -37,6 +37,8 @@ TEST(PeerTest, RefusesWhatIsNoUserAndNamesTheSetting) {
 
 TEST(PeerTest, RefusesAUserTwiceInOneList) {
   EXPECT_TRUE(absl::IsInvalidArgument(ParsePeers({"0:a", "root:b"}, {}).status()));
+  EXPECT_THAT(std::string(ParsePeers({"nosuchuser", "0:A"}, {"1:key"}).status().message()),
+              AllOf(HasSubstr("nosuchuser"), HasSubstr("0:A"), HasSubstr("1:key")));
 }
 
 }  // namespace
