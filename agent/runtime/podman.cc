@@ -20,8 +20,10 @@ class Podman::Gate {
     for (int i = 0; i < kMaxEngineCalls; ++i) Give();
   }
 
-  asio::awaitable<void> Take() {
-    co_await tokens_.async_receive(asio::as_tuple(asio::use_awaitable));
+  // False: the caller left before there was one.
+  asio::awaitable<bool> Take() {
+    const auto [error] = co_await tokens_.async_receive(asio::as_tuple(asio::use_awaitable));
+    co_return !error;
   }
   void Give() { tokens_.try_send(boost::system::error_code()); }
 
@@ -60,7 +62,8 @@ Async<ProcessResult> Podman::Call(Arguments arguments, std::chrono::milliseconds
   ProcessCommand command{program_, global_arguments_, environment_};
   std::move(arguments.begin(), arguments.end(), std::back_inserter(command.arguments));
   const std::shared_ptr<Gate> gate = gate_;
-  co_await gate->Take();
+  const bool taken = co_await gate->Take();
+  if (!taken) co_return absl::CancelledError("the caller left");
   const Turn turn{gate};
   auto result = co_await RunProcess(std::move(command), deadline);
   if (absl::IsNotFound(result.status())) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -166,6 +167,8 @@ void KillAtDeadline(const std::shared_ptr<Deadline>& deadline, std::chrono::mill
 
 Async<ProcessResult> RunOnStrand(Strand strand, ProcessCommand command,
                                  std::chrono::milliseconds after) {
+  // A caller who leaves must not leave a process that nobody reaps.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   CO_ASSIGN_OR_RETURN(Running running, StartCaptured(command, strand));
   auto pidfd =
       std::make_shared<asio::posix::stream_descriptor>(strand, running.process.pidfd.Release());

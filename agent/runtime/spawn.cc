@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -109,8 +110,13 @@ absl::StatusOr<StartedProcess> SpawnProcess(const ProcessCommand& command,
   if (error != 0) return ErrnoStatus(error, StrCat("starting ", command.program));
   // Nobody else reaps our children, so the pid is still this process's.
   process.pidfd.Reset(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
-  if (!process.pidfd) return ErrnoStatus(errno, "pidfd_open");
-  return process;
+  if (process.pidfd) return process;
+  const absl::Status why = ErrnoStatus(errno, "pidfd_open");
+  // Nobody could wait for it later.
+  ::kill(process.pid, SIGKILL);
+  while (::waitpid(process.pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return why;
 }
 
 }  // namespace sandkeep

@@ -8,8 +8,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <cstdlib>
@@ -47,6 +53,30 @@ bool GroupEnds(pid_t group) {
     std::this_thread::sleep_for(milliseconds(1));
   }
   return false;
+}
+
+// Any child of ours, ended or not.
+bool HasChildren() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+TEST_F(ProcessTest, OneWhoseCallerLeftIsReapedAllTheSame) {
+  boost::asio::cancellation_signal cancel;
+  std::promise<void> over;
+  auto done = [&over](const std::exception_ptr&, const absl::StatusOr<ProcessResult>&) {
+    over.set_value();
+  };
+  const auto strand = boost::asio::make_strand(runner_.executor());
+  boost::asio::co_spawn(strand, RunProcess({"/bin/sleep", {"0.2"}, {}}, seconds(30)),
+                        boost::asio::bind_cancellation_slot(cancel.slot(), std::move(done)));
+  while (!HasChildren()) std::this_thread::yield();
+  boost::asio::post(strand, [&cancel] { cancel.emit(boost::asio::cancellation_type::terminal); });
+  over.get_future().wait();
+  for (int tries = 0; tries < 5000 && HasChildren(); ++tries) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_FALSE(HasChildren());
 }
 
 TEST_F(ProcessTest, GivesBackOutputErrorAndExitCodeApart) {
