@@ -12,7 +12,7 @@ namespace {
 
 using Entry = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<Entry, 7> kBase = {{
+constexpr std::array<Entry, 9> kBase = {{
     {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
     {"HOME", "/root"},
     {"USER", "root"},
@@ -20,6 +20,9 @@ constexpr std::array<Entry, 7> kBase = {{
     {"SHELL", "/bin/bash"},
     {"LANG", "C.UTF-8"},
     {"TERM", "dumb"},
+    // Nobody is there who could turn a page or answer a question.
+    {"PAGER", "cat"},
+    {"DEBIAN_FRONTEND", "noninteractive"},
 }};
 
 bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }

@@ -15,8 +15,8 @@ enum class Ending {
   kSignalled,    // `code` is the signal; shells show 128 + code
   kTimedOut,     // our deadline; the whole tree was killed; shown as 124, as coreutils timeout does
   kCancelled,    // the caller's wish, or the caller left (2026-07-28 clients)
-  kOutOfMemory,  // memory.events counted a kill in this command's group (cgroup v2 only)
-  kPidLimit,     // pids.events: it could not fork
+  kOutOfMemory,  // memory.events counted a kill while it ran alone (cgroup v2 only)
+  kPidLimit,     // pids.events: it could not fork, and ran alone
   kDiskFull,     // paused or ended because the disk floor was reached
   kSandboxGone,  // removed or crashed underneath; `remedy` says what is left
   kHostRestarted,  // the machine or the agent's unit went down with it

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <utility>
+
 #include "common/strings.h"
 
 namespace sandkeep {
@@ -25,6 +27,42 @@ std::string LimitWords(std::int64_t bytes) {
   return StrCat(" at ", bytes / kMebibyte, " MiB");
 }
 
+// The kernel doesn't say whose process it was.
+Outcome WithHint(Outcome outcome, const KernelCounts& before, const KernelCounts& after) {
+  if (after.oom_kills > before.oom_kills) {
+    outcome.remedy =
+        StrCat("while it ran the sandbox ran out of memory", LimitWords(after.memory_max),
+               " and a process was killed, of this command or of another that ran "
+               "beside it: run fewer at once");
+  } else if (after.failed_forks > before.failed_forks && ShellExitCode(outcome) != 0) {
+    outcome.remedy =
+        "while it ran the sandbox's limit of processes was reached, by this command or by another "
+        "that ran beside it: run fewer at once";
+  }
+  return outcome;
+}
+
+// A shell whose own process was spared reports what it waited for in its exit code.
+Outcome WithCause(Outcome outcome, const KernelCounts& before, const KernelCounts& after) {
+  const bool killed = ShellExitCode(outcome) == kKilledCode;
+  if (after.oom_kills > before.oom_kills && killed) {
+    outcome.ending = Ending::kOutOfMemory;
+    outcome.code = kKilledCode;
+    outcome.remedy = StrCat("killed for memory", LimitWords(after.memory_max),
+                            ": process fewer rows at once, or ask the operator for more");
+  } else if (after.oom_kills > before.oom_kills) {
+    outcome.remedy = StrCat("one of its processes was killed for memory",
+                            LimitWords(after.memory_max), ": use less at once");
+  } else if (after.failed_forks > before.failed_forks && ShellExitCode(outcome) != 0) {
+    outcome.code = ShellExitCode(outcome);
+    outcome.ending = Ending::kPidLimit;
+    outcome.remedy =
+        "it couldn't start more processes, since the sandbox's limit was reached: run fewer at "
+        "once, or end what runs in the background";
+  }
+  return outcome;
+}
+
 }  // namespace
 
 Outcome OutcomeOfWaitStatus(int wait_status, bool asked) {
@@ -39,29 +77,13 @@ Outcome OutcomeOfWaitStatus(int wait_status, bool asked) {
   return outcome;
 }
 
-// A shell whose own process was spared reports what it waited for in its exit code.
 Outcome WithKernelCause(Outcome outcome, const std::optional<KernelCounts>& before,
-                        const std::optional<KernelCounts>& after) {
-  const bool killed = ShellExitCode(outcome) == kKilledCode;
-  if (!before.has_value() || !after.has_value()) {
-    if (killed) outcome.remedy = std::string(kPerhapsMemory);
-    return outcome;
+                        const std::optional<KernelCounts>& after, bool alone) {
+  if (before.has_value() && after.has_value()) {
+    return alone ? WithCause(std::move(outcome), *before, *after)
+                 : WithHint(std::move(outcome), *before, *after);
   }
-  if (after->oom_kills > before->oom_kills && killed) {
-    outcome.ending = Ending::kOutOfMemory;
-    outcome.code = kKilledCode;
-    outcome.remedy = StrCat("killed for memory", LimitWords(after->memory_max),
-                            ": process fewer rows at once, or ask the operator for more");
-  } else if (after->oom_kills > before->oom_kills) {
-    outcome.remedy = StrCat("one of its processes was killed for memory",
-                            LimitWords(after->memory_max), ": use less at once");
-  } else if (after->failed_forks > before->failed_forks && ShellExitCode(outcome) != 0) {
-    outcome.code = ShellExitCode(outcome);
-    outcome.ending = Ending::kPidLimit;
-    outcome.remedy =
-        "it couldn't start more processes, since the sandbox's limit was reached: run fewer at "
-        "once, or end what runs in the background";
-  }
+  if (ShellExitCode(outcome) == kKilledCode) outcome.remedy = std::string(kPerhapsMemory);
   return outcome;
 }
 

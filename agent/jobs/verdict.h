@@ -19,9 +19,9 @@ Outcome OutcomeOfRefusal(const absl::Status& why);
 // The same end, but not all that it printed could be kept yet.
 Outcome WithFullDisk(Outcome outcome, std::int64_t kept_bytes);
 
-// What the kernel counted while it ran, as the reason of its end. A count that isn't there says
-// that this host can't tell.
+// What the kernel counted while it ran, as the reason of its end; the counts are the sandbox's, so
+// with others beside it only as a hint. A count that isn't there says that this host can't tell.
 Outcome WithKernelCause(Outcome outcome, const std::optional<KernelCounts>& before,
-                        const std::optional<KernelCounts>& after);
+                        const std::optional<KernelCounts>& after, bool alone);
 
 }  // namespace sandkeep

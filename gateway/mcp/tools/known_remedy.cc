@@ -19,8 +19,14 @@ constexpr std::string_view kLocked =
 constexpr std::string_view kNoLists =
     "the package lists are missing or old: run `apt-get update` first, in the same command";
 
+constexpr std::string_view kNoRoom =
+    "no room is left where it wrote: delete what isn't needed (`du -xh /workspace /tmp /var "
+    "/dev/shm "
+    "| sort -h | tail` shows the largest), then run this again";
+
 // The first that matches: what has to be done before anything else comes first.
-constexpr std::array<Failure, 9> kFailures = {{
+constexpr std::array<Failure, 10> kFailures = {{
+    {"No space left on device", kNoRoom},
     {"dpkg was interrupted, you must manually run", kInterrupted},
     {"Could not get lock /var/lib/dpkg/", kLocked},
     {"Could not get lock /var/lib/apt/", kLocked},

@@ -85,8 +85,9 @@ TEST_F(CommandTest, RefusesAFolderThatCannotBeEntered) {
 
 TEST_F(CommandTest, HasAnEnvironmentOfOursWithTheCallersOverIt) {
   const std::string plain = OutputOf("env");
-  for (const char* expected : {"HOME=/root\n", "USER=root\n", "SHELL=/bin/bash\n", "LANG=C.UTF-8\n",
-                               "TERM=dumb\n", "PATH=/"}) {
+  for (const char* expected :
+       {"HOME=/root\n", "USER=root\n", "SHELL=/bin/bash\n", "LANG=C.UTF-8\n", "TERM=dumb\n",
+        "PAGER=cat\n", "DEBIAN_FRONTEND=noninteractive\n", "PATH=/"}) {
     EXPECT_THAT(plain, HasSubstr(expected));
   }
   EXPECT_EQ(OutputOf("echo $LANG $WORD", {.env = {{"LANG", "C"}, {"WORD", "a b"}}}), "C a b\n");

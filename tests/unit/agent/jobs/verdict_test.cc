@@ -20,7 +20,11 @@ KernelCounts After(std::uint64_t kills, std::uint64_t forks) {
 }
 
 Outcome Judge(int wait_status, const std::optional<KernelCounts>& after) {
-  return WithKernelCause(OutcomeOfWaitStatus(wait_status, false), kBefore, after);
+  return WithKernelCause(OutcomeOfWaitStatus(wait_status, false), kBefore, after, /*alone=*/true);
+}
+
+Outcome JudgeBesideOthers(int wait_status, const KernelCounts& after) {
+  return WithKernelCause(OutcomeOfWaitStatus(wait_status, false), kBefore, after, /*alone=*/false);
 }
 
 TEST(VerdictTest, KilledForMemoryNamesTheLimit) {
@@ -50,6 +54,16 @@ TEST(VerdictTest, AKillThatTheKernelDidNotCountIsSomebodys) {
   const Outcome outcome = Judge(kKilled, After(0, 0));
   EXPECT_EQ(outcome.ending, Ending::kSignalled);
   EXPECT_THAT(outcome.remedy, HasSubstr("something that runs in this sandbox"));
+}
+
+TEST(VerdictTest, WhatMayHaveBeenAnothersIsAHintAndNoCause) {
+  const Outcome killed = JudgeBesideOthers(kKilled, After(1, 0));
+  EXPECT_EQ(killed.ending, Ending::kSignalled);
+  EXPECT_THAT(killed.remedy, HasSubstr("of this command or of another"));
+  const Outcome failed = JudgeBesideOthers(ExitedWith(1), After(0, 7));
+  EXPECT_EQ(failed.ending, Ending::kExited);
+  EXPECT_THAT(failed.remedy, HasSubstr("by this command or by another"));
+  EXPECT_EQ(JudgeBesideOthers(ExitedWith(0), After(0, 7)).remedy, "");
 }
 
 TEST(VerdictTest, WithoutCountersItSaysThatItCanNotTell) {

@@ -33,6 +33,10 @@ TEST(KnownRemedy, AptsOwnWordsAreUnderstood) {
       {"E: dpkg was interrupted, you must manually run 'dpkg --configure -a'\nE: Unable to locate "
        "package x",
        "dpkg --configure -a"},
+      {"cp: error writing 'b': No space left on device\n", "delete what isn't needed"},
+      {"dpkg: error: failed to write status database: No space left on device\nE: dpkg was "
+       "interrupted, you must manually run 'dpkg --configure -a'",
+       "delete what isn't needed"},
   };
   for (const auto& [output, remedy] : cases) EXPECT_THAT(KnownRemedy(output), HasSubstr(remedy));
 }
