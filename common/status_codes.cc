@@ -46,6 +46,7 @@ StatusCode CodeOfErrno(int error) {
     case EMFILE:
     case ENFILE:
     case ENOMEM:
+    case ENOBUFS:
     case EAGAIN:
       return StatusCode::kResourceExhausted;
     case EINVAL:

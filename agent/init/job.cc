@@ -13,6 +13,8 @@
 namespace sandkeep::init {
 namespace {
 
+constexpr std::size_t kMaxEarlySignals = 8;
+
 bool IsFolder(std::string_view path) {
   return path.size() < kMaxPathBytes && path.find('\0') == std::string_view::npos;
 }
@@ -40,7 +42,7 @@ std::optional<Job> Job::Collect(const v1::Start& start, std::vector<UniqueFd> de
   absl::StatusOr<JobPipes> pipes = JobPipes::Take(start, std::move(descriptors));
   if (!environment.ok() || !pipes.ok()) return std::nullopt;
   refusal = {v1::Refused::CANNOT_FORK, 0};
-  std::optional<CommandText> text = CommandText::Create(start.command_bytes(), refusal.error);
+  std::optional<SealedText> text = SealedText::Create(start.command_bytes(), refusal.error);
   if (!text.has_value()) return std::nullopt;
   if (start.has_command() && !text->Append(start.command()).ok()) {
     refusal.error = ENOMEM;
@@ -75,6 +77,12 @@ std::optional<Refusal> Job::Run(std::optional<Supervisor> spare) {
     return std::nullopt;
   }
   return Fork();
+}
+
+bool Job::Keep(JobSignal signal) {
+  if (early_.size() >= kMaxEarlySignals) return false;
+  early_.push_back(signal);
+  return true;
 }
 
 ino_t Job::InputInode() const {

@@ -10,10 +10,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "agent/init/job_pipes.h"
 #include "agent/init/supervisor.h"
-#include "common/command_text.h"
+#include "common/sealed_text.h"
 #include "sandkeep/init/v1/init.pb.h"
 
 namespace sandkeep::init {
@@ -21,6 +23,11 @@ namespace sandkeep::init {
 struct Refusal {
   v1::Refused::Reason reason = v1::Refused::BAD_REQUEST;
   int error = 0;
+};
+
+struct JobSignal {
+  int number = 0;
+  bool tree = false;
 };
 
 class Job {
@@ -45,6 +52,10 @@ class Job {
   // over.
   std::optional<Refusal> SupervisorEnded(int wait_status);
   void TreeSwept() { Become(Stage::kGone); }
+
+  // For when its command runs. False: there are too many.
+  [[nodiscard]] bool Keep(JobSignal signal);
+  std::vector<JobSignal> TakeEarlySignals() { return std::exchange(early_, {}); }
 
   void EndInput() { pipes_.stdin_write.Reset(); }
   // Its command runs, as the agent knows, and somebody can still type.
@@ -84,18 +95,19 @@ class Job {
   v1::JobState State(const std::string& id) const;
 
  private:
-  Job(CommandText text, JobPipes pipes) : text_(std::move(text)), pipes_(std::move(pipes)) {}
+  Job(SealedText text, JobPipes pipes) : text_(std::move(text)), pipes_(std::move(pipes)) {}
 
   std::optional<Refusal> Fork();
   void Become(Stage stage);
   // What only the start needs, and a second try of it.
   void LetGo();
 
-  std::optional<CommandText> text_;
+  std::optional<SealedText> text_;
   std::size_t command_bytes_ = 0;
   JobPipes pipes_;
   CommandSetup setup_;
   std::optional<Supervisor> supervisor_;
+  std::vector<JobSignal> early_;
   Stage stage_ = Stage::kCollecting;
   Stage told_ = Stage::kForked;
   pid_t command_ = 0;

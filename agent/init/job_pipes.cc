@@ -62,7 +62,8 @@ absl::StatusOr<JobPipes> JobPipes::Take(const v1::Start& start, std::vector<Uniq
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
     auto [end, access] = order[i];
-    if (!IsPipeEnd(descriptors[i], access)) {
+    const bool file = end == &pipes.stdin_read && IsFile(descriptors[i]);
+    if (!file && !IsPipeEnd(descriptors[i], access)) {
       return absl::InvalidArgumentError("a descriptor that isn't this end of a pipe");
     }
     *end = std::move(descriptors[i]);

@@ -16,6 +16,8 @@
 namespace sandkeep::init {
 namespace {
 
+constexpr int kMaxWaitsTold = 64;
+
 constexpr pid_t kPidOne = 1;
 
 bool IsSignal(int signal) { return signal > 0 && signal < NSIG; }
@@ -158,13 +160,28 @@ void JobTable::Signal(const v1::Signal& signal) {
   if (signal.tree() && signal.signal() == SIGKILL) {
     job->Doom();
     SweepNow();
-  } else if (signal.tree() && job->supervisor() != 0) {
-    SignalBelow(job->supervisor(), signal.signal());
-  } else if (job->stage() == Job::Stage::kStarted &&
-             ParentOf(job->command()) == job->supervisor()) {
-    // Asked for its parent first: it may be reaped already, and its number another's.
-    ::kill(job->command(), signal.signal());
+  } else if (job->stage() == Job::Stage::kForked) {
+    // There is nobody yet whom it could reach.
+    if (!job->Keep({signal.signal(), signal.tree()})) channel_.CountDropped();
+  } else {
+    Deliver(*job, {signal.signal(), signal.tree()});
   }
+}
+
+void JobTable::Deliver(const Job& job, JobSignal signal) {
+  if (signal.tree && job.supervisor() != 0) {
+    SignalBelow(job.supervisor(), signal.number);
+  } else if (job.stage() == Job::Stage::kStarted && ParentOf(job.command()) == job.supervisor()) {
+    // Asked for its parent first: it may be reaped already, and its number another's.
+    ::kill(job.command(), signal.number);
+  }
+}
+
+std::optional<Refusal> JobTable::TakeReportsOf(Job& job) {
+  std::optional<Refusal> refusal = job.TakeReports();
+  if (refusal.has_value() || job.stage() == Job::Stage::kForked) return refusal;
+  for (const JobSignal& early : job.TakeEarlySignals()) Deliver(job, early);
+  return std::nullopt;
 }
 
 void JobTable::Input(const v1::Input& input) {
@@ -218,7 +235,7 @@ void JobTable::SupervisorEnded(pid_t pid, int wait_status) {
   });
   if (entry == jobs_.end()) return;
   // Its last words are in its socket before it can be reaped. They may be that it is all over.
-  const std::optional<Refusal> refusal = entry->second.TakeReports();
+  const std::optional<Refusal> refusal = TakeReportsOf(entry->second);
   if (refusal.has_value()) return RefuseAndErase(entry->first, *refusal);
   if (entry->second.stage() == Job::Stage::kGone) return;
   const std::optional<Refusal> over = entry->second.SupervisorEnded(wait_status);
@@ -230,7 +247,8 @@ std::optional<std::chrono::milliseconds> JobTable::UntilSpare() const {
   if (!spare_.wanted()) return std::nullopt;
   const bool busy = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
     const Job& job = entry.second;
-    // Until a shell has its pipes, a fork would hold them too, and it would seem to wait when killed.
+    // Until a shell has its pipes, a fork would hold them too, and it would seem to wait when
+    // killed.
     const bool waits = job.standby() && job.stage() != Job::Stage::kForked;
     return job.supervisor() != 0 && job.stage() < Job::Stage::kExited && !waits;
   });
@@ -252,7 +270,7 @@ void JobTable::TakeReports(absl::Span<const pollfd> waits) {
       return candidate.second.report_fd() == wait.fd;
     });
     if (entry == jobs_.end()) continue;
-    const std::optional<Refusal> refusal = entry->second.TakeReports();
+    const std::optional<Refusal> refusal = TakeReportsOf(entry->second);
     if (refusal.has_value()) RefuseAndErase(entry->first, *refusal);
   }
   EraseForgotten();
@@ -306,11 +324,17 @@ void JobTable::LookAtInputsIfDue() {
   if (!until.has_value() || until->count() > 0) return;
   next_look_at_inputs_ = std::chrono::steady_clock::now() + kInputLookInterval;
   const ProcessTree tree = ProcessTree::Snapshot();
-  for (const auto& [id, job] : jobs_) {
+  int told = 0;
+  auto entry = jobs_.upper_bound(looked_up_to_);
+  for (std::size_t left = jobs_.size(); left > 0 && told < kMaxWaitsTold; --left, ++entry) {
+    if (entry == jobs_.end()) entry = jobs_.begin();
+    const auto& [id, job] = *entry;
+    looked_up_to_ = id;
     if (!job.takes_input() || !WaitsForInput(tree, job.supervisor(), job.InputInode())) continue;
     v1::FromInit frame;
     frame.mutable_waiting()->set_job_id(id);
     channel_.Queue(frame);
+    ++told;
   }
 }
 

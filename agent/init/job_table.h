@@ -66,6 +66,9 @@ class JobTable {
   void Run(const std::string& id);
   void Use(const v1::Use& use);
   void Signal(const v1::Signal& signal);
+  void Deliver(const Job& job, JobSignal signal);
+  // With the signals that came before it ran.
+  std::optional<Refusal> TakeReportsOf(Job& job);
   void Input(const v1::Input& input);
   void Forget(const std::string& id);
   void Freeze(bool freeze);
@@ -91,6 +94,8 @@ class JobTable {
   std::chrono::steady_clock::time_point next_sweep_;
   std::chrono::milliseconds sweep_interval_{0};
   std::chrono::steady_clock::time_point next_look_at_inputs_;
+  // Where the last look stopped, having told of enough.
+  std::string looked_up_to_;
 };
 
 }  // namespace sandkeep::init

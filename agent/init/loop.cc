@@ -15,6 +15,8 @@
 
 namespace sandkeep::init {
 
+constexpr std::chrono::milliseconds kStarvedPause{20};
+
 absl::StatusOr<Loop> Loop::Make(Channel& channel, JobTable& jobs) {
   sigset_t child;
   ::sigemptyset(&child);
@@ -36,7 +38,8 @@ void Loop::Run() {
 }
 
 void Loop::Turn() {
-  const int channel_events = (agent_can_speak_ ? POLLIN | POLLRDHUP : 0) | (told_ ? 0 : POLLOUT);
+  const int channel_events =
+      (agent_can_speak_ ? POLLIN | POLLRDHUP : 0) | (told_ || starved_ ? 0 : POLLOUT);
   std::vector<pollfd> waits = {{channel_->fd(), static_cast<short>(channel_events), 0},
                                {children_.get(), POLLIN, 0}};
   constexpr std::size_t kFirstReport = 2;
@@ -54,13 +57,14 @@ void Loop::Turn() {
   jobs_->LookAtInputsIfDue();
   jobs_->StartStandbys();
   told_ = jobs_->TellNews();
+  starved_ = !told_ && (waits[0].revents & POLLOUT) != 0;
 }
 
 int Loop::Timeout() const {
   constexpr std::chrono::milliseconds kForever{INT_MAX};
   const auto least =
       std::min({jobs_->UntilSweep().value_or(kForever), jobs_->UntilSpare().value_or(kForever),
-                jobs_->UntilInputs().value_or(kForever)});
+                jobs_->UntilInputs().value_or(kForever), starved_ ? kStarvedPause : kForever});
   return least == kForever ? -1 : static_cast<int>(least.count());
 }
 

@@ -29,6 +29,8 @@ class Loop {
   JobTable* jobs_;
   UniqueFd children_;
   bool told_ = true;
+  // The channel had room, and the kernel no memory.
+  bool starved_ = false;
   bool agent_can_speak_ = true;
 };
 

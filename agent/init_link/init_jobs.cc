@@ -48,13 +48,25 @@ absl::Status InitJobs::CheckKnown(const JobId& id) const {
 }
 
 void InitJobs::Forget(const JobId& id) {
-  jobs_.erase(id);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  const bool gone = found->second == State::kGone;
+  jobs_.erase(found);
+  if (gone) return Erase(id);
+  if (forgotten_.size() >= kMaxInitJobs) Erase(JobId(*forgotten_.begin()));
+  forgotten_.insert(id);
+}
+
+void InitJobs::Erase(const JobId& id) {
+  forgotten_.erase(id);
   absl::erase_if(used_, [&](const auto& entry) { return entry.second == id; });
 }
 
 absl::Status InitJobs::Use(const JobId& standby, const JobId& id) {
   RETURN_IF_ERROR(CheckKnown(standby));
   if (jobs_.contains(id)) return absl::AlreadyExistsError("init has this job already");
+  // It has ended by itself, as init has told.
+  if (jobs_.at(standby) > State::kRunning) return absl::FailedPreconditionError("it has ended");
   auto entry = jobs_.extract(standby);
   jobs_.emplace(id, entry.mapped());
   used_.emplace(standby, id);
@@ -68,10 +80,16 @@ absl::StatusOr<JobId> InitJobs::NameOf(const std::string& bytes) const {
   return id;
 }
 
+absl::StatusOr<JobId> InitJobs::OfForgotten(const JobId& id, bool gone) {
+  if (!forgotten_.contains(id)) return Lied("spoke of a job that we don't know");
+  if (gone) Erase(id);
+  return id;
+}
+
 absl::StatusOr<JobId> InitJobs::Advance(const std::string& bytes, State from, State to) {
   ASSIGN_OR_RETURN(JobId id, NameOf(bytes));
   const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return Lied("spoke of a job that we don't know");
+  if (found == jobs_.end()) return OfForgotten(id, to == State::kGone);
   if (found->second != from) return Lied("spoke of a job out of order");
   found->second = to;
   return id;
@@ -114,7 +132,7 @@ absl::StatusOr<JobId> InitJobs::Gone(const init::v1::Gone& frame) {
 absl::StatusOr<JobId> InitJobs::Waiting(const init::v1::Waiting& frame) {
   ASSIGN_OR_RETURN(JobId id, NameOf(frame.job_id()));
   const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return Lied("spoke of a job that we don't know");
+  if (found == jobs_.end()) return OfForgotten(id, /*gone=*/false);
   if (found->second == State::kStarting) return Lied("spoke of a job out of order");
   return id;
 }
@@ -125,10 +143,12 @@ absl::StatusOr<std::optional<JobId>> InitJobs::Refused(const init::v1::Refused& 
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) {
     if (std::find(refused_.begin(), refused_.end(), id) != refused_.end()) return std::nullopt;
+    if (forgotten_.contains(id)) return std::nullopt;
     return Lied("refused a job that we don't know");
   }
   if (found->second != State::kStarting) return std::nullopt;
-  Forget(id);
+  jobs_.erase(found);
+  Erase(id);
   if (refused_.size() >= kMaxInitJobs) refused_.pop_front();
   refused_.push_back(id);
   return id;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "common/ids.h"
 #include "sandkeep/init/v1/init.pb.h"
@@ -20,8 +21,10 @@ class InitJobs {
   absl::Status Add(const JobId& id);
   // FailedPrecondition: init can't be told more of this job.
   absl::Status CheckKnown(const JobId& id) const;
+  // What init said of it before it heard that is no lie.
   void Forget(const JobId& id);
   // The shell that stood by is this job; what init says of it under the old name counts for it.
+  // FailedPrecondition: it isn't there, or has ended.
   absl::Status Use(const JobId& standby, const JobId& id);
 
   absl::StatusOr<JobId> Adopt(const init::v1::JobState& state);
@@ -38,9 +41,14 @@ class InitJobs {
   enum class State { kStarting, kRunning, kExited, kGone };
   absl::StatusOr<JobId> Advance(const std::string& bytes, State from, State to);
 
+  absl::StatusOr<JobId> OfForgotten(const JobId& id, bool gone);
+  void Erase(const JobId& id);
+
   absl::StatusOr<JobId> NameOf(const std::string& bytes) const;
 
   absl::flat_hash_map<JobId, State> jobs_;
+  // Those that something may still be heard of.
+  absl::flat_hash_set<JobId> forgotten_;
   // From the name of a shell that stood by.
   absl::flat_hash_map<JobId, JobId> used_;
   // Init answers each part of a command that it has refused. The latest ones.

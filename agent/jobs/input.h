@@ -25,6 +25,8 @@ class Input : public std::enable_shared_from_this<Input> {
   // What isn't written yet is dropped.
   void Stop();
 
+  // What the pipe hasn't taken yet.
+  std::size_t pending() const { return bytes_; }
   bool open() const { return pipe_.valid() && !ending_; }
 
  private:

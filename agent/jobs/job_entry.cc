@@ -56,6 +56,8 @@ absl::Status JobEntry::Begin(Pipes pipes, std::string stdin_text, bool keep_stdi
   if (pipes.in) {
     input_ = std::make_shared<Input>(strand_, std::move(pipes.in));
     RETURN_IF_ERROR(input_->Write(std::move(stdin_text), !keep_stdin));
+  } else {
+    given_input_ = static_cast<std::int64_t>(stdin_text.size());
   }
   ArmDeadline();
   return absl::OkStatus();
@@ -248,7 +250,7 @@ Outcome JobEntry::JudgeExit() const {
   const bool asked = killed_by_caller_ || stopped_as_.has_value();
   Outcome outcome = OutcomeOfWaitStatus(exit_->wait_status, asked);
   if (asked || owner_ == nullptr) return outcome;
-  return WithKernelCause(std::move(outcome), counts_at_start_, owner_->Counts());
+  return WithKernelCause(std::move(outcome), counts_at_start_, owner_->Counts(), !company_);
 }
 
 Outcome JobEntry::Judge() const {

@@ -57,6 +57,12 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   absl::Status Begin(Pipes pipes, std::string stdin_text, bool keep_stdin);
   // Init has been told: signals that came earlier follow.
   void SendEarlySignals();
+  // What its command has been given and may not have read.
+  std::int64_t pending_input() const {
+    return given_input_ + (input_ ? static_cast<std::int64_t>(input_->pending()) : 0);
+  }
+  // Something of another job lived while this one ran.
+  void SetCompany() { company_ = true; }
   // Init had it already. DataLoss: init lied.
   absl::Status Adopt(InitJob job);
 
@@ -163,6 +169,8 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
 
   std::optional<Exit> exit_;
   std::optional<KernelCounts> counts_at_start_;
+  bool company_ = false;
+  std::int64_t given_input_ = 0;
   // While the job's row is being recorded.
   std::vector<EarlySignal> early_;
   // Why we ended it, if it was us.

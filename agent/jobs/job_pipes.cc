@@ -1,10 +1,32 @@
 #include "agent/jobs/job_pipes.h"
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <utility>
 
+#include "common/sealed_text.h"
+#include "common/status_codes.h"
 #include "common/status_macros.h"
+#include "common/strings.h"
 
 namespace sandkeep {
+
+namespace {
+
+// All of an input that nobody adds to: whole, whatever becomes of us meanwhile.
+absl::StatusOr<UniqueFd> MakeInputFile(std::string_view text) {
+  int error = 0;
+  std::optional<SealedText> file = SealedText::Create(text.size(), error);
+  if (!file.has_value()) return ErrnoStatus(error, "making a file for a command's input");
+  RETURN_IF_ERROR(file->Append(text));
+  RETURN_IF_ERROR(file->Seal());
+  UniqueFd reader(::open(StrCat("/proc/self/fd/", file->fd()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!reader) return ErrnoStatus(errno, "opening a command's input");
+  return reader;
+}
+
+}  // namespace
 
 absl::StatusOr<JobPipes> MakePipes(const JobSpec& spec) {
   JobPipes pipes;
@@ -12,11 +34,10 @@ absl::StatusOr<JobPipes> MakePipes(const JobSpec& spec) {
   if (!spec.merge_streams) {
     ASSIGN_OR_RETURN(pipes.err, MakeOutputPipe());
   }
-  if (spec.keep_stdin || !spec.stdin_text.empty()) {
+  if (spec.keep_stdin) {
     ASSIGN_OR_RETURN(pipes.in, MakeInputPipe());
-    // Init keeps a write end only of an input that stays open: with it the command would never see
-    // the end of the other kind.
-    if (!spec.keep_stdin) pipes.in.kept.Reset();
+  } else if (!spec.stdin_text.empty()) {
+    ASSIGN_OR_RETURN(pipes.in.theirs, MakeInputFile(spec.stdin_text));
   }
   return pipes;
 }

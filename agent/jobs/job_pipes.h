@@ -12,7 +12,7 @@ namespace sandkeep {
 struct JobPipes {
   Pipe out;
   Pipe err;  // Not valid: both streams go into one pipe.
-  Pipe in;   // Not valid: /dev/null.
+  Pipe in;   // Not valid: /dev/null. `theirs` alone: a file with all of the input.
 };
 
 // Those that the job asks for. ResourceExhausted: no more descriptors or memory for pipes.

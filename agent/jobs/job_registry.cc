@@ -26,7 +26,11 @@ void JobRegistry::AbandonAll() {
   for (const EntryPtr& job : order_) job->Abandon();
 }
 
-void JobRegistry::SetLive(const EntryPtr& job) { live_.emplace(job->row().id, job); }
+void JobRegistry::SetLive(const EntryPtr& job) {
+  live_.emplace(job->row().id, job);
+  if (live_.size() == 1) return;
+  for (const auto& [id, living] : live_) living->SetCompany();
+}
 
 void JobRegistry::SetSettled(const EntryPtr& job) { live_.erase(job->row().id); }
 
@@ -77,6 +81,12 @@ std::int64_t JobRegistry::output_bytes() const {
   return std::accumulate(
       order_.begin(), order_.end(), std::int64_t{0},
       [](std::int64_t sum, const EntryPtr& job) { return sum + job->kept_bytes(); });
+}
+
+std::int64_t JobRegistry::pending_input() const {
+  return std::accumulate(
+      live_.begin(), live_.end(), std::int64_t{0},
+      [](std::int64_t sum, const auto& entry) { return sum + entry.second->pending_input(); });
 }
 
 JobRegistry::EntryPtr JobRegistry::OldestWithOutput() const {

@@ -44,6 +44,9 @@ class JobRegistry {
   // The one that ended first of those that can be forgotten and hold output. Null: there is none.
   EntryPtr OldestWithOutput() const;
 
+  // Of those that live.
+  std::int64_t pending_input() const;
+
   // Jobs that run, and jobs that ended but left processes behind.
   int running() const;
   int left_behind() const;

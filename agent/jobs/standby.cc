@@ -50,7 +50,7 @@ void Standby::Make(InitLink& link) {
 
 absl::Status Standby::Ask(InitLink& link) {
   int error = 0;
-  std::optional<CommandText> text = CommandText::Create(kMaxStandbyCommandBytes, error);
+  std::optional<SealedText> text = SealedText::Create(kMaxStandbyCommandBytes, error);
   if (!text.has_value()) return ErrnoStatus(error, "making a file for a command");
   ASSIGN_OR_RETURN(Pipe out, MakeOutputPipe());
   int ready[2];

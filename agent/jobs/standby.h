@@ -16,8 +16,8 @@
 #include "agent/init_link/init_link.h"
 #include "agent/jobs/job.h"
 #include "agent/jobs/pipe.h"
-#include "common/command_text.h"
 #include "common/random.h"
+#include "common/sealed_text.h"
 
 namespace sandkeep {
 
@@ -25,7 +25,7 @@ namespace sandkeep {
 struct StandbyShell {
   JobId id;
   Pipe out;  // Ours; init has the rest.
-  CommandText text;
+  SealedText text;
   UniqueFd ready;
 
   // Its command is written: it begins.

@@ -12,6 +12,8 @@
 #include "common/strings.h"
 
 namespace sandkeep {
+
+constexpr std::int64_t kMaxPendingInputBytes = 64_MiB;
 namespace {
 
 namespace asio = boost::asio;
@@ -81,6 +83,7 @@ Async<JobSnapshot> Table::Start(JobSpec spec) {
     co_return absl::ResourceExhaustedError(
         StrCat(kMaxInitJobs, " commands of this sandbox run or left processes behind: end some"));
   }
+  CO_RETURN_IF_ERROR(CheckInput(spec.stdin_text.size()));
   // Whatever lives may still change what a shell reads when it starts.
   std::optional<StandbyShell> shell;
   if (jobs_.live() == 0) shell = standby_.Take(spec);
@@ -111,6 +114,17 @@ Async<JobSnapshot> Table::Start(JobSpec spec) {
   const absl::Status undone = co_await std::move(undo);
   if (!undone.ok()) Log(Severity::kWarning, "job.row_left", {{"why", undone}});
   co_return status;
+}
+
+// Ours to hold, or in files that count against us.
+absl::Status Table::CheckInput(std::size_t more) const {
+  const std::int64_t pending = jobs_.pending_input();
+  if (more == 0 || pending + static_cast<std::int64_t>(more) <= kMaxPendingInputBytes) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      StrCat("commands of this sandbox were given ", pending,
+             " bytes of input and run on: end some, or put the input into a file"));
 }
 
 absl::Status Table::Launch(JobEntry& job, JobSpec spec, JobPipes pipes,
@@ -151,6 +165,7 @@ Async<std::int64_t> Table::SendInput(JobId id, std::string data, bool end) {
   }
   CO_ASSIGN_OR_RETURN(const EntryPtr job, FindEntry(id));
   const auto size = static_cast<std::int64_t>(data.size());
+  CO_RETURN_IF_ERROR(CheckInput(data.size()));
   CO_RETURN_IF_ERROR(job->WriteInput(std::move(data), end));
   if (end && link_) CO_RETURN_IF_ERROR(link_->EndInput(id));
   co_return size;

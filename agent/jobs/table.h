@@ -71,6 +71,8 @@ class Table : public std::enable_shared_from_this<Table>,
   void OnSettled(const EntryPtr& job) override;
 
   JobRow RowOf(const JobSpec& spec, const JobPipes& pipes) const;
+  // ResourceExhausted: with so much more there would be too much input that nobody has read.
+  absl::Status CheckInput(std::size_t more) const;
   absl::Status Launch(JobEntry& job, JobSpec spec, JobPipes pipes,
                       std::optional<StandbyShell> shell);
   void MakeStandby();

@@ -233,6 +233,27 @@ TEST_F(LiesTest, ANameThatWasGivenUpIsUnknown) {
   ExpectBroken("don't know");
 }
 
+// The two cross: init had said it before it heard.
+TEST_F(LiesTest, WhatIsStillHeardOfAForgottenJobIsNoLie) {
+  Greet();
+  const JobId id = StartJob();
+  SayAll({StartedFrame(id)});
+  ASSERT_TRUE(link_->Forget(id).ok());
+  SayAll({WaitingFrame(id), ExitedFrame(id), GoneFrame(id)});
+  EXPECT_TRUE(broken_.empty()) << broken_.front();
+  SayAll({GoneFrame(id)});
+  ExpectBroken("don't know");
+}
+
+TEST_F(LiesTest, AShellThatHasEndedIsNotUsed) {
+  Greet();
+  const JobId standby = StandBy();
+  SayAll({StartedFrame(standby), ExitedFrame(standby)});
+  EXPECT_TRUE(absl::IsFailedPrecondition(link_->Use(standby, JobId::Random(random_))));
+  SayAll({GoneFrame(standby)});
+  EXPECT_TRUE(broken_.empty());
+}
+
 TEST_F(LiesTest, AShellThatNeverWasIsUnknown) {
   Greet();
   EXPECT_TRUE(

@@ -1,5 +1,7 @@
 // A command's input arrives whole, and a command that doesn't read holds nobody up.
 
+#include <signal.h>
+
 #include "tests/unit/agent/jobs/jobs_fixture.h"
 
 namespace sandkeep {
@@ -19,6 +21,38 @@ TEST_F(JobsTest, ACommandThatDoesNotReadItsInputEndsAsUsual) {
   JobSpec spec = Command("exit 4");
   spec.stdin_text = std::string(1_MiB, 'x');
   EXPECT_EQ(Run(std::move(spec)).outcome->code, 4);
+}
+
+TEST_F(JobsTest, AllOfTheInputIsThereThoughTheAgentDied) {
+  JobSpec spec = Command("mkfifo go; echo on; read -r a <go; wc -c");
+  spec.stdin_text = std::string(3_MiB, 'x');
+  const JobId id = Start(std::move(spec));
+  AwaitOutput(id, 3);
+  RestartAgent();
+  std::ofstream(init_->workspace() / "go") << "\n";
+  EXPECT_EQ(Watch(id).out, StrCat("on\n", 3_MiB, "\n"));
+}
+
+TEST_F(JobsTest, WhatASandboxHasNotReadYetIsBounded) {
+  std::vector<JobId> jobs;
+  absl::Status refused;
+  for (int i = 0; i < 8 && refused.ok(); ++i) {
+    JobSpec spec = Command("sleep 1000");
+    spec.stdin_text = std::string(kMaxStdinBytes, 'x');
+    jobs.push_back(spec.id);
+    refused = Await(table_->Start(std::move(spec))).status();
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_EQ(jobs.size(), 5u);
+  EXPECT_EQ(Run("echo works").out, "works\n");
+  jobs.pop_back();
+  for (const JobId& id : jobs) {
+    ASSERT_TRUE(Await(table_->Signal(id, SIGKILL, absl::ZeroDuration(), false)).ok());
+    Watch(id);
+  }
+  JobSpec spec = Command("wc -c");
+  spec.stdin_text = std::string(kMaxStdinBytes, 'x');
+  EXPECT_EQ(Run(std::move(spec)).out, StrCat(kMaxStdinBytes, "\n"));
 }
 
 TEST_F(JobsTest, TalksToACommandThatKeepsItsInput) {
@@ -103,6 +137,24 @@ TEST_F(JobsTest, ACommandThatWaitsFromItsFirstMomentDoesNotBreakTheSandbox) {
     ASSERT_TRUE(Await(table_->SendInput(id, "go\n", true)).ok());
     EXPECT_EQ(Watch(id).outcome->code, 3);
   }
+}
+
+// Each look would tell of all of them, and so many frames are an init that is no longer ours.
+TEST_F(JobsTest, AnyNumberOfCommandsMayWaitForInput) {
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 140; ++i) {
+    JobSpec spec = Command("read -r a");
+    spec.keep_stdin = true;
+    jobs.push_back(Start(std::move(spec)));
+  }
+  RunUntil([&]() {
+    return !broken_.empty() || std::all_of(jobs.begin(), jobs.end(), [this](const JobId& id) {
+      return table_->Find(id)->waiting_for_input;
+    });
+  });
+  const auto until = std::chrono::steady_clock::now() + 4 * kInputLookInterval;
+  RunUntil([&]() { return std::chrono::steady_clock::now() > until; });
+  EXPECT_TRUE(broken_.empty()) << broken_.front();
 }
 
 }  // namespace

@@ -243,5 +243,26 @@ TEST_F(JobsTest, ThreeHundredCommandsLeaveNoZombieAndNoDescriptor) {
   EXPECT_LE(descriptors(), before + 2);
 }
 
+// Not a moment after it was started, when init has nobody yet whom it could reach.
+TEST_F(JobsTest, ASignalDirectlyBehindTheStartArrives) {
+  for (int i = 0; i < 20; ++i) {
+    JobSpec spec = Command("exec sleep 1000");
+    spec.cwd = "/";  // By a shell of its own.
+    const JobId id = spec.id;
+    bool started = false;
+    auto done = [&started](const std::exception_ptr&, const absl::StatusOr<JobSnapshot>&) {
+      started = true;
+    };
+    boost::asio::co_spawn(strand_, table_->Start(std::move(spec)), std::move(done));
+    io_.poll_one();
+    RunUntil([&]() { return started; });
+    ASSERT_TRUE(Await(table_->Signal(id, SIGINT, absl::ZeroDuration(), false)).ok());
+    const Seen seen = Watch(id);
+    ASSERT_TRUE(seen.outcome);
+    EXPECT_EQ(seen.outcome->ending, Ending::kSignalled);
+    EXPECT_EQ(seen.outcome->code, SIGINT);
+  }
+}
+
 }  // namespace
 }  // namespace sandkeep

@@ -1,6 +1,6 @@
-// The text of a command on its way from the agent to the shell: in memory, never in an argument
-// vector or an environment, which every user of the host may read. Sealed before the shell reads
-// it.
+// The text of a command, or of its input, on its way from the agent to the sandbox: in memory,
+// never in an argument vector or an environment, which every user of the host may read. Sealed
+// before anybody reads it.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace sandkeep {
 
-class CommandText {
+class SealedText {
  public:
-  // More than `limit`, at most kMaxCommandBytes, is never taken. Nothing: `error` has the errno.
-  static std::optional<CommandText> Create(std::size_t limit, int& error);
+  // More than `limit` is never taken. Nothing: `error` has the errno.
+  static std::optional<SealedText> Create(std::size_t limit, int& error);
 
   // InvalidArgument: more than the limit.
   absl::Status Append(std::string_view part);
@@ -29,7 +29,7 @@ class CommandText {
   int fd() const { return file_.get(); }
 
  private:
-  CommandText(UniqueFd file, std::size_t limit) : file_(std::move(file)), limit_(limit) {}
+  SealedText(UniqueFd file, std::size_t limit) : file_(std::move(file)), limit_(limit) {}
 
   UniqueFd file_;
   std::size_t limit_;

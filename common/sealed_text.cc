@@ -1,4 +1,4 @@
-#include "common/command_text.h"
+#include "common/sealed_text.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,23 +16,23 @@ constexpr unsigned kNoExec = 0x0008U;
 
 int MakeFile() {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  const int fd = ::memfd_create("command", kFlags | kNoExec);
+  const int fd = ::memfd_create("text", kFlags | kNoExec);
   if (fd >= 0 || errno != EINVAL) return fd;
-  return ::memfd_create("command", kFlags);
+  return ::memfd_create("text", kFlags);
 }
 
 }  // namespace
 
-std::optional<CommandText> CommandText::Create(std::size_t limit, int& error) {
+std::optional<SealedText> SealedText::Create(std::size_t limit, int& error) {
   UniqueFd file(MakeFile());
   if (!file) {
     error = errno;
     return std::nullopt;
   }
-  return CommandText(std::move(file), limit);
+  return SealedText(std::move(file), limit);
 }
 
-absl::Status CommandText::Append(std::string_view part) {
+absl::Status SealedText::Append(std::string_view part) {
   if (part.size() > limit_ - written_) {
     return absl::InvalidArgumentError("more of a command than there may be");
   }
@@ -47,7 +47,7 @@ absl::Status CommandText::Append(std::string_view part) {
   return absl::OkStatus();
 }
 
-absl::Status CommandText::Seal() {
+absl::Status SealedText::Seal() {
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (::fcntl(file_.get(), F_ADD_SEALS, kSeals) != 0) return ErrnoStatus(errno, "F_ADD_SEALS");
   return absl::OkStatus();
