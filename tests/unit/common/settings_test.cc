@@ -21,7 +21,8 @@ class SettingsTest : public testing::Test {
 
   SettingSources File(const std::string& text) {
     std::ofstream(path_) << text;
-    return {.process = Process::kAgent, .env_file = path_, .environment = {}, .flags = {}};
+    return {
+        .process = Process::kAgent, .env_file = path_, .environment = {}, .flags = {}, .check = {}};
   }
 
   std::string path_;
@@ -41,7 +42,7 @@ TEST_F(SettingsTest, EveryDefaultIsAValueItWouldAccept) {
   for (const SettingSpec& spec : SettingTable()) {
     for (const std::string_view value : {spec.conversation_default, spec.persistent_default}) {
       SettingSources sources{
-          .process = spec.process, .env_file = "", .environment = {}, .flags = {}};
+          .process = spec.process, .env_file = "", .environment = {}, .flags = {}, .check = {}};
       sources.flags.emplace_back(spec.name, value);
       EXPECT_TRUE(Settings::Load(sources).ok()) << spec.name;
     }
