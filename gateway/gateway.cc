@@ -54,7 +54,7 @@ void DrainOnSignal(asio::signal_set& signals, asio::io_context& io, http::Server
 
 }  // namespace
 
-absl::Status Serve(GatewaySettings settings) {
+absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   RETURN_IF_ERROR(GiveUpPrivileges());
   RaiseDescriptorLimit();
   RETURN_IF_ERROR(PrepareStateDir(settings.state_dir));
@@ -77,8 +77,8 @@ absl::Status Serve(GatewaySettings settings) {
   ASSIGN_OR_RETURN(Database sign_ins, OpenGatewayDatabase(settings.state_dir));
   ASSIGN_OR_RETURN(const std::unique_ptr<oauth::Server> oauth,
                    oauth::Server::Start(std::move(sign_ins), *keys, SystemRandom(), SystemClock()));
-  const std::unique_ptr<mcp::Endpoint> endpoint =
-      mcp::MakeEndpoint(*agent, links, SystemClock(), SystemRandom(), settings.endpoint);
+  const std::unique_ptr<mcp::Endpoint> endpoint = mcp::MakeEndpoint(
+      *agent, links, SystemClock(), SystemRandom(), settings.endpoint, std::move(registry));
 
   http::Server::Options options;
   options.host = settings.host;

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "gateway/mcp/registry.h"
 #include "gateway/settings.h"
 
 namespace sandkeep {
 
-// Returns when it has drained, or with why it couldn't start. The process is to end then, without
-// destroying what threads of libraries may still use.
-absl::Status Serve(GatewaySettings settings);
+// `registry`: what is offered beside our own. Returns when it has drained, or with why it couldn't
+// start. The process is to end then, without destroying what threads of libraries may still use.
+absl::Status Serve(GatewaySettings settings, mcp::Registry registry);
 
 }  // namespace sandkeep

@@ -1,5 +1,6 @@
 #include "gateway/http/mcp_transport.h"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -161,6 +162,15 @@ std::vector<std::pair<std::string, std::string>> RedactedHeaders(const Request& 
   return headers;
 }
 
+// A name that nobody could have been given counts as none.
+std::string SessionOf(const Request& request) {
+  const std::string* session = request.Find("mcp-session-id");
+  const bool visible =
+      session != nullptr && session->size() <= kMaxSessionIdBytes &&
+      std::all_of(session->begin(), session->end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  return visible ? *session : std::string();
+}
+
 mcp::Request MakeRequest(Request& request, const Accepts& accepts) {
   return {.caller = {.principal = request.caller->principal, .name = request.caller->name},
           .body = std::move(request.body),
@@ -168,6 +178,7 @@ mcp::Request MakeRequest(Request& request, const Accepts& accepts) {
           .method = Copy(request.Find("mcp-method")),
           .name = Copy(request.Find("mcp-name")),
           .accepts_event_stream = accepts.event_stream,
+          .session = SessionOf(request),
           .headers = RedactedHeaders(request),
           .public_base = request.public_base};
 }
@@ -195,6 +206,9 @@ Response JsonAnswer(Call& call) {
   Response response{
       .status = StatusOf(reply.disposition), .headers = {}, .body = std::move(reply.body)};
   if (!response.body.empty()) response.headers.push_back({"Content-Type", "application/json"});
+  if (!reply.session.empty()) {
+    response.headers.push_back({"Mcp-Session-Id", std::move(reply.session)});
+  }
   return response;
 }
 
@@ -202,14 +216,19 @@ bool IsResult(Call& call) {
   return !call.failed() && call.reply().disposition == mcp::Disposition::kOk;
 }
 
-Response StreamHead() {
-  return {.status = 200,
-          .headers = {{"Content-Type", "text/event-stream"},
-                      // Proxies would hold events back to fill their buffers.
-                      {"X-Accel-Buffering", "no"},
-                      {"Cache-Control", "no-store, no-transform"}},
-          // A first byte, so that the client sees its stream now.
-          .body = ":\n\n"};
+Response StreamHead(Call& call) {
+  Response head = {.status = 200,
+                   .headers = {{"Content-Type", "text/event-stream"},
+                               // Proxies would hold events back to fill their buffers.
+                               {"X-Accel-Buffering", "no"},
+                               {"Cache-Control", "no-store, no-transform"}},
+                   // A first byte, so that the client sees its stream now.
+                   .body = ":\n\n"};
+  // Nothing that takes time begins a session.
+  if (call.done() && !call.reply().session.empty()) {
+    head.headers.push_back({"Mcp-Session-Id", std::move(call.reply().session)});
+  }
+  return head;
 }
 
 // JSON has no line ends outside its strings, and none inside them.
@@ -226,7 +245,7 @@ asio::awaitable<bool> SendEvents(Exchange& exchange, Call& call) {
 }
 
 asio::awaitable<void> Stream(Exchange& exchange, Call& call, Steady::duration keep_alive) {
-  Response head = StreamHead();
+  Response head = StreamHead(call);
   bool written = co_await exchange.Begin(std::move(head), std::nullopt);
   while (written && !call.done() && !call.gone()) {
     written = co_await SendEvents(exchange, call);

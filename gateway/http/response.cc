@@ -125,7 +125,7 @@ std::string ResponseHead(const Response& response, std::string_view origin,
   if (!origin.empty()) {
     StrAppend(&head, "Access-Control-Allow-Origin: ", origin,
               "\r\nVary: Origin\r\n"
-              "Access-Control-Expose-Headers: WWW-Authenticate, Retry-After\r\n");
+              "Access-Control-Expose-Headers: WWW-Authenticate, Retry-After, Mcp-Session-Id\r\n");
   }
   AppendFraming(&head, framing);
   head += "\r\n";

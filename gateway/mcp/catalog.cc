@@ -14,7 +14,7 @@ namespace {
 namespace json = boost::json;
 
 // The list changes only with the host's settings.
-constexpr std::string_view kCacheMembers = R"("ttlMs":300000,"cacheScope":"private",)";
+constexpr std::int64_t kListKeptMs = 300'000;
 
 // Names no label: every model would copy it.
 constexpr std::string_view kInstructions =
@@ -67,33 +67,47 @@ json::object Listed(const Tool& tool, const agent::v1::Info* host) {
   return listed;
 }
 
+std::string ResultMembers(std::string_view type) {
+  return StrCat(R"("resultType":")", type, R"(","_meta":{"io.modelcontextprotocol/serverInfo":)",
+                ServerInfo(), "}");
+}
+
 }  // namespace
 
+std::string CacheMembers(std::int64_t ttl_ms) {
+  return StrCat(R"("ttlMs":)", ttl_ms, R"(,"cacheScope":"private",)");
+}
+
 std::string_view ModernMembers() {
-  static const std::string* const members = new std::string(
-      StrCat(R"("resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":)",
-             ServerInfo(), "}"));
+  static const std::string* const members = new std::string(ResultMembers("complete"));
   return *members;
 }
 
-Catalog MakeCatalog(const Tools& tools, const agent::v1::Info* host) {
+std::string_view AskingMembers() {
+  static const std::string* const members = new std::string(ResultMembers("input_required"));
+  return *members;
+}
+
+Catalog MakeCatalog(const Tools& tools, const agent::v1::Info* host,
+                    std::string_view capabilities) {
+  const std::string kept = CacheMembers(kListKeptMs);
   json::array list;
   for (const std::unique_ptr<Tool>& tool : tools) list.push_back(Listed(*tool, host));
   const std::string text = json::serialize(list);
   Catalog catalog;
   catalog.legacy_tools = StrCat(R"({"tools":)", text, "}");
-  catalog.modern_tools = StrCat(R"({"tools":)", text, ",", kCacheMembers, ModernMembers(), "}");
-  catalog.discovery = StrCat(R"({"supportedVersions":[")", kModernVersion,
-                             R"("],"capabilities":{"tools":{}},"instructions":)");
+  catalog.modern_tools = StrCat(R"({"tools":)", text, ",", kept, ModernMembers(), "}");
+  catalog.discovery = StrCat(R"({"supportedVersions":[")", kModernVersion, R"("],"capabilities":)",
+                             capabilities, R"(,"instructions":)");
   AppendJsonString(&catalog.discovery, kInstructions);
-  StrAppend(&catalog.discovery, ",", kCacheMembers, ModernMembers(), "}");
+  StrAppend(&catalog.discovery, ",", kept, ModernMembers(), "}");
   return catalog;
 }
 
-std::string Catalog::Handshake(std::string_view version) {
+std::string Catalog::Handshake(std::string_view version, std::string_view capabilities) {
   std::string result =
-      StrCat(R"({"protocolVersion":")", version, R"(","capabilities":{"tools":{}},"serverInfo":)",
-             ServerInfo(), R"(,"instructions":)");
+      StrCat(R"({"protocolVersion":")", version, R"(","capabilities":)", capabilities,
+             R"(,"serverInfo":)", ServerInfo(), R"(,"instructions":)");
   AppendJsonString(&result, kInstructions);
   result += "}";
   return result;

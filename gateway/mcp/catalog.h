@@ -2,17 +2,14 @@
 // text once for what is known of the host, so that a listing costs one copy. Immutable; any thread.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "gateway/mcp/host.h"
 #include "gateway/mcp/tools/tool.h"
 
 namespace sandkeep::mcp {
-
-using Tools = std::vector<std::unique_ptr<Tool>>;
 
 struct Catalog {
   // Results, as JSON text.
@@ -20,14 +17,18 @@ struct Catalog {
   std::string legacy_tools;
   std::string discovery;
 
-  // Of the handshake. `version`: the one that is agreed on.
-  static std::string Handshake(std::string_view version);
+  // Of the handshake. `version`: the one that is agreed on; `capabilities` as JSON.
+  static std::string Handshake(std::string_view version, std::string_view capabilities);
 };
 
-// `host` may be null.
-Catalog MakeCatalog(const Tools& tools, const agent::v1::Info* host);
+// `host` may be null. `capabilities` as JSON, of 2026-07-28.
+Catalog MakeCatalog(const Tools& tools, const agent::v1::Info* host, std::string_view capabilities);
 
-// The last members of every result in 2026-07-28: its type, and who answers.
+// The last members of every whole result in 2026-07-28: its type, and who answers.
 std::string_view ModernMembers();
+// As those, of a result that asks the client.
+std::string_view AskingMembers();
+// How long a result may be kept, with a comma after it.
+std::string CacheMembers(std::int64_t ttl_ms);
 
 }  // namespace sandkeep::mcp

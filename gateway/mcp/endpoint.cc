@@ -3,17 +3,23 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/json/serialize.hpp>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/status_macros.h"
 #include "common/strings.h"
 #include "common/utf8.h"
+#include "gateway/mcp/call_context.h"
 #include "gateway/mcp/catalog.h"
+#include "gateway/mcp/completion.h"
 #include "gateway/mcp/era.h"
 #include "gateway/mcp/host.h"
 #include "gateway/mcp/json_rpc.h"
+#include "gateway/mcp/registry.h"
 #include "gateway/mcp/running_calls.h"
 #include "gateway/mcp/tool_error.h"
 #include "gateway/mcp/tools/job_run.h"
@@ -37,22 +43,32 @@ using boost::asio::awaitable;
 struct Answer {
   Disposition disposition = Disposition::kOk;
   std::string body;
+  std::string session = {};
+};
+
+// What a call that is made again brings along from the round before.
+struct Round {
+  json::object answers;
+  std::string state;
 };
 
 Answer Result(const Message& message, std::string_view result) {
   return Answer{.disposition = Disposition::kOk, .body = ResultBody(message.id, result)};
 }
 
-Answer Error(Disposition disposition, const Message& message, int code, std::string text) {
-  const RpcError error{.code = code, .message = std::move(text), .data = {}};
+Answer Error(const Message& message, const RpcError& error,
+             Disposition disposition = Disposition::kOk) {
   return Answer{.disposition = disposition, .body = ErrorBody(message.id, error)};
 }
 
 Answer NoSuchMethod(const Message& message, Era era) {
   constexpr std::size_t kShownBytes = 100;
   const bool modern = era == Era::kModern;
-  return Error(modern ? Disposition::kNotFound : Disposition::kOk, message, kMethodNotFound,
-               StrCat("Method '", Utf8Head(message.method, kShownBytes), "' doesn't exist here."));
+  const RpcError error{
+      .code = kMethodNotFound,
+      .message = StrCat("Method '", Utf8Head(message.method, kShownBytes), "' doesn't exist here."),
+      .data = {}};
+  return Error(message, error, modern ? Disposition::kNotFound : Disposition::kOk);
 }
 
 // Clients send an empty one for the first page.
@@ -62,16 +78,38 @@ bool HasCursor(const Message& message) {
   return !cursor->is_string() || !cursor->get_string().empty();
 }
 
+json::object MetaOf(Message& message) {
+  json::value* meta = message.params.if_contains("_meta");
+  return meta == nullptr || !meta->is_object() ? json::object() : std::move(meta->get_object());
+}
+
 // As JSON text; empty: the client wants no progress.
-std::string ProgressToken(const Message& message) {
-  const json::value* meta = message.params.if_contains("_meta");
-  if (meta == nullptr || !meta->is_object()) return {};
-  const json::value* token = meta->get_object().if_contains("progressToken");
+std::string ProgressToken(const json::object& meta) {
+  const json::value* token = meta.if_contains("progressToken");
   if (token == nullptr || !(token->is_string() || token->is_int64() || token->is_uint64())) {
     return {};
   }
   std::string text = json::serialize(*token);
   return text.size() <= kMaxRequestIdBytes ? text : std::string();
+}
+
+// Whose state is good for what.
+std::string BoundTo(const Request& request, const Message& message) {
+  const json::string* name = TextIn(message.params, "name");
+  if (name == nullptr) name = TextIn(message.params, "uri");
+  return StrCat(request.caller.principal.text(), " ", message.method, " ",
+                name == nullptr ? std::string_view() : std::string_view(*name));
+}
+
+// What this server has, as clients are told: JSON.
+std::string CapabilitiesOf(const Registry& registry, const json::object& more) {
+  json::object all;
+  all["tools"] = json::object();
+  if (!registry.resources.empty()) all["resources"] = json::object();
+  if (!registry.prompts.empty()) all["prompts"] = json::object();
+  if (AnyCompletes(registry.prompts, registry.resources)) all["completions"] = json::object();
+  for (const auto& one : more) all[one.key()] = one.value();
+  return json::serialize(all);
 }
 
 std::string_view NegotiatedVersion(const Message& message) {
@@ -86,22 +124,30 @@ std::string_view NegotiatedVersion(const Message& message) {
 class RealEndpoint : public Endpoint {
  public:
   RealEndpoint(AgentClient& agent, LinkMaker& links, Clock& clock, Random& random,
-               EndpointSettings settings)
+               EndpointSettings settings, Registry registry)
       : agent_(agent),
+        random_(random),
         settings_(std::move(settings)),
+        seal_(random, clock),
+        registry_(std::move(registry)),
         host_(agent, clock),
         jobs_{agent, links, clock, random, host_, positions_, settings_} {
     if (!settings_.mime_type_of) {
       settings_.mime_type_of = [](std::string_view) { return "application/octet-stream"; };
     }
-    // In the order in which they are listed.
-    tools_.push_back(std::make_unique<RunCommand>(jobs_));
-    tools_.push_back(std::make_unique<WaitCommand>(jobs_));
-    tools_.push_back(std::make_unique<ReadOutput>(jobs_));
-    tools_.push_back(std::make_unique<SendInput>(jobs_));
-    tools_.push_back(std::make_unique<StopCommand>(jobs_));
-    tools_.push_back(std::make_unique<PresentFile>(agent, links, settings_));
-    tools_.push_back(std::make_unique<SandboxInfo>(agent, clock, host_, settings_));
+    Tools own;  // In the order in which they are listed.
+    own.push_back(std::make_unique<RunCommand>(jobs_));
+    own.push_back(std::make_unique<WaitCommand>(jobs_));
+    own.push_back(std::make_unique<ReadOutput>(jobs_));
+    own.push_back(std::make_unique<SendInput>(jobs_));
+    own.push_back(std::make_unique<StopCommand>(jobs_));
+    own.push_back(std::make_unique<PresentFile>(agent, links, settings_));
+    own.push_back(std::make_unique<SandboxInfo>(agent, clock, host_, settings_));
+    registry_.tools.insert(registry_.tools.begin(), std::make_move_iterator(own.begin()),
+                           std::make_move_iterator(own.end()));
+    AddMethods();
+    modern_capabilities_ = CapabilitiesOf(registry_, registry_.modern_capabilities);
+    legacy_capabilities_ = CapabilitiesOf(registry_, registry_.legacy_capabilities);
   }
 
   awaitable<Reply> Handle(Request request, EventSink& events) override {
@@ -120,10 +166,19 @@ class RealEndpoint : public Endpoint {
   }
 
  private:
+  void AddMethods() {
+    if (!registry_.resources.empty()) AddResourceMethods(registry_.resources, &registry_.methods);
+    if (!registry_.prompts.empty()) AddPromptMethods(registry_.prompts, &registry_.methods);
+    if (AnyCompletes(registry_.prompts, registry_.resources)) {
+      AddCompletionMethod(registry_.prompts, registry_.resources, &registry_.methods);
+    }
+  }
+
   static Reply ReplyOf(Answer answer) {
     const bool answered = !answer.body.empty();
     return Reply{.disposition = answered ? answer.disposition : Disposition::kAccepted,
-                 .body = std::move(answer.body)};
+                 .body = std::move(answer.body),
+                 .session = std::move(answer.session)};
   }
 
   awaitable<Reply> HandleBatch(const Request& request, EventSink& events,
@@ -145,8 +200,7 @@ class RealEndpoint : public Endpoint {
   awaitable<Answer> HandleOne(const Request& request, EventSink& events, Message& message) {
     const Classified classified = Classify(request, message);
     if (const auto* error = std::get_if<RpcError>(&classified)) {
-      co_return Answer{.disposition = Disposition::kBadRequest,
-                       .body = ErrorBody(message.id, *error)};
+      co_return Error(message, *error, Disposition::kBadRequest);
     }
     co_return co_await Dispatch(request, events, message, std::get<Route>(classified));
   }
@@ -167,16 +221,26 @@ class RealEndpoint : public Endpoint {
       co_return Result(message, catalog->discovery);
     }
     if (!modern && message.method == "initialize") {
-      co_return Result(message, Catalog::Handshake(NegotiatedVersion(message)));
+      co_return Handshake(message);
     }
     if (!modern && message.method == "ping") co_return Result(message, "{}");
+    for (const std::unique_ptr<Method>& method : registry_.methods) {
+      if (method->name() != message.method || !method->ServedIn(route.era)) continue;
+      co_return co_await CallMethod(*method, request, events, message, route);
+    }
     co_return NoSuchMethod(message, route.era);
+  }
+
+  Answer Handshake(const Message& message) {
+    Answer answer =
+        Result(message, Catalog::Handshake(NegotiatedVersion(message), legacy_capabilities_));
+    answer.session = absl::BytesToHexString(random_.Bytes(16));
+    return answer;
   }
 
   awaitable<Answer> ListTools(const Message& message, Era era) {
     if (HasCursor(message)) {
-      co_return Error(Disposition::kOk, message, kInvalidParams,
-                      "The list has one page: there is no such cursor.");
+      co_return Error(message, BadParams("The list has one page: there is no such cursor."));
     }
     const std::shared_ptr<const Catalog> catalog = co_await CurrentCatalog();
     co_return Result(message, era == Era::kModern ? catalog->modern_tools : catalog->legacy_tools);
@@ -187,42 +251,92 @@ class RealEndpoint : public Endpoint {
     HostInfo info = co_await host_.Known();
     const std::lock_guard lock(catalog_mutex_);
     if (catalog_ == nullptr || catalog_of_ != info) {
-      catalog_ = std::make_shared<const Catalog>(MakeCatalog(tools_, info.get()));
+      catalog_ = std::make_shared<const Catalog>(
+          MakeCatalog(registry_.tools, info.get(), modern_capabilities_));
       catalog_of_ = std::move(info);
     }
     co_return catalog_;
   }
 
   Tool* FindTool(std::string_view name) const {
-    for (const std::unique_ptr<Tool>& tool : tools_) {
+    for (const std::unique_ptr<Tool>& tool : registry_.tools) {
       if (tool->name() == name) return tool.get();
     }
     return nullptr;
   }
 
+  // InvalidArgument: the state is none of ours.
+  absl::StatusOr<Round> RoundOf(const Message& message, Era era, std::string_view bound_to) const {
+    Round round;
+    if (era != Era::kModern) return round;
+    const json::value* answers = message.params.if_contains("inputResponses");
+    if (answers != nullptr && answers->is_object()) round.answers = answers->get_object();
+    const json::string* sealed = TextIn(message.params, "requestState");
+    if (sealed == nullptr) return round;
+    ASSIGN_OR_RETURN(round.state, seal_.Open(bound_to, *sealed));
+    return round;
+  }
+
+  CallContext ContextOf(const Request& request, Message& message, Era era, Round round,
+                        json::object meta, Progress& progress, EventSink& events) {
+    return {.request = request,
+            .era = era,
+            .request_id = message.id,
+            .meta = std::move(meta),
+            .running_calls = running_calls_,
+            .progress = progress,
+            .events = events,
+            .answers = std::move(round.answers),
+            .state = std::move(round.state)};
+  }
+
+  Answer Ask(const CallContext& context, const Message& message, const Questions& questions,
+             std::string_view bound_to) const {
+    if (context.era != Era::kModern) {
+      const RpcError error{.code = kInvalidRequest,
+                           .message = StrCat("This call asks its client something, for which it "
+                                             "needs protocol version ",
+                                             kModernVersion, "."),
+                           .data = {}};
+      return Error(message, error);
+    }
+    if (const auto error = MissingCapability(questions, DeclaredIn(context.meta))) {
+      return Error(message, *error, Disposition::kBadRequest);
+    }
+    std::string result = StrCat(R"({"inputRequests":)", json::serialize(questions.requests));
+    if (!questions.state.empty()) {
+      StrAppend(&result, R"(,"requestState":")", seal_.Close(bound_to, questions.state), "\"");
+    }
+    StrAppend(&result, ",", AskingMembers(), "}");
+    return Result(message, result);
+  }
+
   awaitable<Answer> CallTool(const Request& request, EventSink& events, Message& message,
                              const Route& route) {
-    const json::value* name = message.params.if_contains("name");
-    if (name == nullptr || !name->is_string()) {
-      co_return Error(Disposition::kOk, message, kInvalidParams, "params.name must be a string.");
-    }
-    Tool* tool = FindTool(name->get_string());
+    const json::string* name = TextIn(message.params, "name");
+    if (name == nullptr) co_return Error(message, BadParams("params.name must be a string."));
+    Tool* tool = FindTool(*name);
     if (tool == nullptr) {
       constexpr std::size_t kShownBytes = 100;
-      co_return Error(Disposition::kOk, message, kInvalidParams,
-                      StrCat("Unknown tool '", Utf8Head(name->get_string(), kShownBytes), "'."));
+      co_return Error(message,
+                      BadParams(StrCat("Unknown tool '", Utf8Head(*name, kShownBytes), "'.")));
     }
     json::value* given = message.params.if_contains("arguments");
     json::object values;
     if (given != nullptr && given->is_object()) values = std::move(given->get_object());
     if (given != nullptr && !given->is_object() && !given->is_null()) {
-      co_return Error(Disposition::kOk, message, kInvalidParams,
-                      "params.arguments must be an object.");
+      co_return Error(message, BadParams("params.arguments must be an object."));
     }
+    const std::string bound_to = BoundTo(request, message);
+    absl::StatusOr<Round> round = RoundOf(message, route.era, bound_to);
+    if (!round.ok()) co_return Error(message, ErrorOf(round.status()));
+    json::object meta = MetaOf(message);
+    Progress progress(events, ProgressToken(meta));
+    CallContext context = ContextOf(request, message, route.era, *std::move(round), std::move(meta),
+                                    progress, events);
     Arguments arguments(std::move(values));
-    Progress progress(events, ProgressToken(message));
-    const ToolResult result =
-        co_await Run(*tool, request, message.id, route.era, progress, std::move(arguments));
+    const ToolResult result = co_await Run(*tool, context, std::move(arguments));
+    if (result.questions.has_value()) co_return Ask(context, message, *result.questions, bound_to);
     // Blocks of links are unknown before 2025-06-18.
     const bool with_links = route.version != kUnnamedVersion;
     std::string members = StrCat("{", ContentMembers(result, with_links));
@@ -231,14 +345,7 @@ class RealEndpoint : public Endpoint {
     co_return Result(message, members);
   }
 
-  awaitable<ToolResult> Run(Tool& tool, const Request& request, std::string id, Era era,
-                            Progress& progress, Arguments arguments) {
-    CallContext context{.request = request,
-                        .era = era,
-                        .request_id = std::move(id),
-                        .running_calls = running_calls_,
-                        .progress = progress,
-                        .sandbox = {}};
+  awaitable<ToolResult> Run(Tool& tool, CallContext& context, Arguments arguments) {
     absl::StatusOr<ToolResult> result = absl::InternalError("no result");
     try {
       result = co_await tool.Call(context, std::move(arguments));
@@ -249,12 +356,43 @@ class RealEndpoint : public Endpoint {
     co_return ErrorResult(context.sandbox, result.status());
   }
 
+  awaitable<Answer> CallMethod(Method& method, const Request& request, EventSink& events,
+                               Message& message, const Route& route) {
+    const std::string bound_to = BoundTo(request, message);
+    absl::StatusOr<Round> round = RoundOf(message, route.era, bound_to);
+    if (!round.ok()) co_return Error(message, ErrorOf(round.status()));
+    json::object meta = MetaOf(message);
+    Progress progress(events, ProgressToken(meta));
+    CallContext context = ContextOf(request, message, route.era, *std::move(round), std::move(meta),
+                                    progress, events);
+    MethodAnswer answer = ErrorOf(absl::InternalError("no result"));
+    try {
+      answer = co_await method.Call(context, std::move(message.params));
+    } catch (const std::exception& e) {
+      Log(Severity::kError, "method.failed", {{"method", method.name()}, {"what", e.what()}});
+    }
+    if (const auto* error = std::get_if<RpcError>(&answer)) co_return Error(message, *error);
+    const MethodResult& result = std::get<MethodResult>(answer);
+    if (result.questions.has_value()) co_return Ask(context, message, *result.questions, bound_to);
+    co_return Result(message, Whole(result, route.era));
+  }
+
+  static std::string Whole(const MethodResult& result, Era era) {
+    std::string all = StrCat("{", result.members);
+    if (era == Era::kModern) {
+      if (!result.members.empty()) all += ",";
+      if (result.ttl_ms.has_value()) all += CacheMembers(*result.ttl_ms);
+      all += ModernMembers();
+    }
+    return all + "}";
+  }
+
   // Of an older revision's call. Its answer comes when the job has ended.
   awaitable<void> Cancel(const Request& request, const Message& message) {
     const json::value* id = message.params.if_contains("requestId");
     if (id == nullptr) co_return;
     const std::shared_ptr<RunningJob> job =
-        running_calls_.Find(request.caller.principal, json::serialize(*id));
+        running_calls_.Find(request.caller.principal, request.session, json::serialize(*id));
     if (job == nullptr) co_return;
     job->cancelled = true;
     const absl::Status stopped = co_await StopJob(agent_, *job, kCancelGrace.count());
@@ -265,12 +403,16 @@ class RealEndpoint : public Endpoint {
   }
 
   AgentClient& agent_;
+  Random& random_;
   EndpointSettings settings_;
+  const StateSeal seal_;
+  Registry registry_;
+  std::string modern_capabilities_;
+  std::string legacy_capabilities_;
   Host host_;
   RunningCalls running_calls_;
   JobPositions positions_;
   const JobServices jobs_;
-  Tools tools_;
 
   std::mutex catalog_mutex_;
   std::shared_ptr<const Catalog> catalog_;
@@ -281,7 +423,14 @@ class RealEndpoint : public Endpoint {
 
 std::unique_ptr<Endpoint> MakeEndpoint(AgentClient& agent, LinkMaker& links, Clock& clock,
                                        Random& random, EndpointSettings settings) {
-  return std::make_unique<RealEndpoint>(agent, links, clock, random, std::move(settings));
+  return MakeEndpoint(agent, links, clock, random, std::move(settings), Registry());
+}
+
+std::unique_ptr<Endpoint> MakeEndpoint(AgentClient& agent, LinkMaker& links, Clock& clock,
+                                       Random& random, EndpointSettings settings,
+                                       Registry registry) {
+  return std::make_unique<RealEndpoint>(agent, links, clock, random, std::move(settings),
+                                        std::move(registry));
 }
 
 }  // namespace sandkeep::mcp

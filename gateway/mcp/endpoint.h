@@ -5,7 +5,7 @@
 // Serves both eras on one endpoint: the body decides which. Thread-safe; each request is one
 // coroutine on its caller's executor, with no state shared between requests but the agent client,
 // what is known of the host, and the table of calls that can be cancelled by their id. So there are
-// no sessions: no id of one is given out, and one that a client brings along is passed over.
+// no sessions: the id that older revisions' clients get is a name, and any other does as well.
 #pragma once
 
 #include <chrono>
@@ -40,6 +40,8 @@ struct Request {
   std::optional<std::string> method;
   std::optional<std::string> name;
   bool accepts_event_stream = false;
+  // What an older revision's client calls its session, if it does: see Reply::session.
+  std::string session = {};
   // All headers as received, for sandbox_info, which shows an allowlist of them.
   std::vector<std::pair<std::string, std::string>> headers;
   // The origin under which the person reaches us: links start with it. No trailing slash.
@@ -56,6 +58,9 @@ enum class Disposition {
 struct Reply {
   Disposition disposition = Disposition::kOk;
   std::string body;  // JSON; empty with kAccepted.
+  // A session's name for a client that begins one. Nothing is kept under it and nothing trusts it:
+  // a client that brings it along has its calls told apart from those of the same person's others.
+  std::string session = {};
 };
 
 // Where events go while a call runs. The transport opens the event stream at the first one.

@@ -44,10 +44,6 @@ RpcError Mismatch(std::string message) {
   return RpcError{.code = kHeaderMismatch, .message = std::move(message), .data = {}};
 }
 
-RpcError BadParams(std::string message) {
-  return RpcError{.code = kInvalidParams, .message = std::move(message), .data = {}};
-}
-
 RpcError Unsupported(std::string_view requested, bool modern) {
   json::array supported;
   supported.emplace_back(json::string_view(kModernVersion));
@@ -85,12 +81,13 @@ bool HasReservedMeta(const Message& message) {
   return false;
 }
 
-bool HasCapabilities(const Message& message) {
-  const json::object* meta = MetaOf(message);
+const json::object* CapabilitiesIn(const json::object* meta) {
   const json::value* declared =
       meta == nullptr ? nullptr : meta->if_contains(json::string_view(kCapabilitiesKey));
-  return declared != nullptr && declared->is_object();
+  return declared == nullptr ? nullptr : declared->if_object();
 }
+
+bool HasCapabilities(const Message& message) { return CapabilitiesIn(MetaOf(message)) != nullptr; }
 
 // An `initialize` that isn't the handshake but a modern request of that name.
 bool IsWholeModernRequest(const Message& message) {
@@ -201,6 +198,12 @@ Classified ClassifyLegacy(const Request& request) {
 }
 
 }  // namespace
+
+const json::object& DeclaredIn(const json::object& meta) {
+  static const json::object* const none = new json::object();
+  const json::object* declared = CapabilitiesIn(&meta);
+  return declared == nullptr ? *none : *declared;
+}
 
 Classified Classify(const Request& request, const Message& message) {
   if (message.kind == Message::Kind::kResponse) return Route{};

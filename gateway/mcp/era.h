@@ -20,6 +20,9 @@ struct Route {
   std::string version;  // The revision by which the answer is made.
 };
 
+// The capabilities that a request of 2026-07-28 declares in its `_meta`; empty if none.
+const boost::json::object& DeclaredIn(const boost::json::object& meta);
+
 // Always a bad request.
 using Classified = std::variant<Route, RpcError>;
 

@@ -95,6 +95,10 @@ std::variant<Incoming, Malformed> ParseBody(std::string_view body) {
   return incoming;
 }
 
+RpcError BadParams(std::string message) {
+  return RpcError{.code = kInvalidParams, .message = std::move(message), .data = {}};
+}
+
 std::string ResultBody(std::string_view id, std::string_view result) {
   return StrCat(R"({"jsonrpc":"2.0","id":)", id, R"(,"result":)", result, "}");
 }

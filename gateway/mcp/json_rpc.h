@@ -19,6 +19,7 @@ inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
 inline constexpr int kHeaderMismatch = -32020;
+inline constexpr int kMissingClientCapability = -32021;
 inline constexpr int kUnsupportedProtocolVersion = -32022;
 
 struct Message {
@@ -40,6 +41,8 @@ struct RpcError {
   std::string message;
   boost::json::object data;  // Left out when empty.
 };
+
+RpcError BadParams(std::string message);
 
 // A body that isn't a message. The id is echoed if it could be read.
 struct Malformed {

@@ -20,6 +20,8 @@ class Progress {
   // `token` as JSON text; empty: nobody wants any. The sink outlives it.
   Progress(EventSink& sink, std::string token);
 
+  // Empty: nobody wants any.
+  const std::string& token() const { return token_; }
   bool wanted() const { return !token_.empty(); }
   // There is something new to say.
   void SetChanged() { changed_ = true; }

@@ -1,7 +1,8 @@
 // The calls that run for clients of the older revisions, so that `notifications/cancelled` finds
-// their job. Found by principal and request id: there is no session, and ids begin at 0 in every
-// client. So two clients of one person may run a call of the same id at once; then neither is
-// found, since ending the wrong conversation's work is worse than letting this one run on.
+// their job. Found by principal, session and request id. Clients that don't name the session that
+// they were given count as one, and ids begin at 0 in every client: so two clients of one person
+// may run a call of the same id at once. Then neither is found, since ending the wrong
+// conversation's work is worse than letting this one run on.
 //
 // At most kMaxTrackedCalls; a call beyond that runs, but can't be found. Thread-safe.
 #pragma once
@@ -52,11 +53,12 @@ class RunningCalls {
   };
 
   // `request_id` as JSON text.
-  Entry Add(const PrincipalId& principal, std::string_view request_id,
+  Entry Add(const PrincipalId& principal, std::string_view session, std::string_view request_id,
             std::shared_ptr<RunningJob> job);
 
   // nullptr: none, or more than one.
-  std::shared_ptr<RunningJob> Find(const PrincipalId& principal, std::string_view request_id) const;
+  std::shared_ptr<RunningJob> Find(const PrincipalId& principal, std::string_view session,
+                                   std::string_view request_id) const;
 
   std::size_t size() const;
 

@@ -19,7 +19,9 @@ std::string WithFullStop(std::string message) {
   return message;
 }
 
-std::string Sentence(const absl::Status& status) {
+}  // namespace
+
+std::string SentenceOf(const absl::Status& status) {
   std::string message = ToValidUtf8(ToStd(status.message()));
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
@@ -42,12 +44,10 @@ std::string Sentence(const absl::Status& status) {
   }
 }
 
-}  // namespace
-
 ToolResult ErrorResult(std::string_view sandbox, const absl::Status& status) {
   std::string text;
   if (!sandbox.empty()) text = StrCat("[sandbox ", sandbox, "] ");
-  text += Sentence(status);
+  text += SentenceOf(status);
   ToolResult result = ToolResult::Text(std::move(text));
   result.is_error = true;
   return result;

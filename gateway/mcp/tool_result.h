@@ -1,38 +1,23 @@
-// What a tool call gives back: blocks of content, for the model and for the client. Text only, or
-// text beside images and links; nothing structured, since several clients would show only that.
-// Plain values; any thread.
+// What a tool call gives back: blocks of content, or questions that its client is to answer first.
+// Text only, or text beside images and links; nothing structured, since several clients would show
+// only that. Plain values; any thread.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
+#include "gateway/mcp/content.h"
+#include "gateway/mcp/questions.h"
+
 namespace sandkeep::mcp {
-
-struct TextBlock {
-  std::string text;  // UTF-8.
-};
-
-struct ImageBlock {
-  std::string bytes;
-  std::string mime_type;
-};
-
-struct LinkBlock {
-  std::string uri;
-  std::string name;
-  std::string title;  // Empty: none.
-  std::string mime_type;
-  std::int64_t size = 0;
-};
-
-using ContentBlock = std::variant<TextBlock, ImageBlock, LinkBlock>;
 
 struct ToolResult {
   std::vector<ContentBlock> content;
   bool is_error = false;
+  // Then there is no content yet.
+  std::optional<Questions> questions = std::nullopt;
 
   static ToolResult Text(std::string text) { return ToolResult{{TextBlock{std::move(text)}}}; }
 };

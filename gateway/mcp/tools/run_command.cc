@@ -204,7 +204,8 @@ Async<ToolResult> RunCommand::Call(CallContext& context, Arguments arguments) {
   // A modern client cancels by closing its stream.
   std::optional<RunningCalls::Entry> entry;
   if (context.era == Era::kLegacy) {
-    entry.emplace(context.running_calls.Add(context.principal(), context.request_id, job));
+    entry.emplace(
+        context.running_calls.Add(context.principal(), context.session(), context.request_id, job));
   }
   const EndpointSettings& settings = services_.settings;
   JobRun run(services_.agent, job, context.progress,

@@ -4,15 +4,14 @@
 
 #include <boost/json/object.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gateway/mcp/call_context.h"
 #include "gateway/mcp/endpoint.h"
-#include "gateway/mcp/era.h"
 #include "gateway/mcp/host.h"
-#include "gateway/mcp/progress.h"
-#include "gateway/mcp/running_calls.h"
 #include "gateway/mcp/tool_result.h"
 #include "gateway/mcp/tools/arguments.h"
 
@@ -34,20 +33,6 @@ struct ToolDescription {
   std::size_t result_chars = 0;
 };
 
-// One call. The endpoint owns what it refers to, longer than the call lasts.
-struct CallContext {
-  const Request& request;
-  const Era era;
-  const std::string request_id;  // As JSON text.
-  RunningCalls& running_calls;
-  // Of the call; goes nowhere if the client wants none.
-  Progress& progress;
-  // The sandbox's normalised label, as soon as the tool knows it: errors name it.
-  std::string sandbox;
-
-  const PrincipalId& principal() const { return request.caller.principal; }
-};
-
 class Tool {
  public:
   virtual ~Tool() = default;
@@ -62,6 +47,8 @@ class Tool {
   // do.
   virtual Async<ToolResult> Call(CallContext& context, Arguments arguments) = 0;
 };
+
+using Tools = std::vector<std::unique_ptr<Tool>>;
 
 // A schema's property.
 boost::json::object Property(std::string_view type, std::string_view description);

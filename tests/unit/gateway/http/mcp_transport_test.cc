@@ -171,12 +171,33 @@ TEST_F(McpTransportTest, DispositionsBecomeStatusCodes) {
   EXPECT_EQ(StatusOf(Post("{}")), 404);
 }
 
-TEST_F(McpTransportTest, AStaleSessionIdIsPassedOverAndNoneIsGivenOut) {
-  release_->Deliver(true);
+TEST_F(McpTransportTest, AnySessionIdDoesAndOneThatNobodyCouldHaveIsNone) {
+  std::vector<std::string> seen;
+  endpoint_.script = [&seen](mcp::Request request, mcp::EventSink&) -> asio::awaitable<mcp::Reply> {
+    seen.push_back(request.session);
+    co_return Done();
+  };
   StartServer();
-  const std::string answer = Ask(Post("{}", "Mcp-Session-Id: long-gone\r\n"));
-  EXPECT_EQ(RawClient::StatusOf(answer), 200);
-  EXPECT_THAT(answer, Not(HasSubstr("Mcp-Session-Id")));
+  for (const std::string& session :
+       {std::string("long-gone"), std::string(kMaxSessionIdBytes + 1, 'x'), std::string("a b")}) {
+    const std::string answer = Ask(Post("{}", "Mcp-Session-Id: " + session + "\r\n"));
+    EXPECT_EQ(RawClient::StatusOf(answer), 200);
+    EXPECT_THAT(answer, Not(HasSubstr("\r\nMcp-Session-Id")));
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"long-gone", "", ""}));
+}
+
+TEST_F(McpTransportTest, ANewSessionIsNamedInAHeaderWhateverTheClientTakes) {
+  endpoint_.script = [](mcp::Request, mcp::EventSink&) -> asio::awaitable<mcp::Reply> {
+    mcp::Reply reply = Done();
+    reply.session = "0123456789abcdef";
+    co_return reply;
+  };
+  StartServer();
+  for (const std::string accept : {"application/json", "text/event-stream"}) {
+    EXPECT_THAT(Ask(Post("{}", "Accept: " + accept + "\r\n")),
+                HasSubstr("\r\nMcp-Session-Id: 0123456789abcdef\r\n"));
+  }
 }
 
 TEST_F(McpTransportTest, ACallThatThrowsIsA500AndTheConnectionGoesOn) {

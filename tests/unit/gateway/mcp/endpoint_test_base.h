@@ -20,6 +20,7 @@
 
 #include "common/strings.h"
 #include "gateway/mcp/endpoint.h"
+#include "gateway/mcp/registry.h"
 #include "tests/fakes/fake_agent_client.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_random.h"
@@ -87,7 +88,7 @@ class EndpointTestBase : public testing::Test {
 
   Endpoint& endpoint() {
     if (endpoint_ == nullptr) {
-      endpoint_ = MakeEndpoint(agent_, links_, clock_, random_, settings_);
+      endpoint_ = MakeEndpoint(agent_, links_, clock_, random_, settings_, std::move(registry_));
     }
     return *endpoint_;
   }
@@ -223,6 +224,7 @@ class EndpointTestBase : public testing::Test {
   FakeRandom random_;
   KeptEvents events_;
   EndpointSettings settings_;
+  Registry registry_;  // Taken by the first request.
 
  private:
   std::unique_ptr<Endpoint> endpoint_;

@@ -381,6 +381,36 @@ TEST_F(RunCommandTest, NobodyCancelsAnothersCallNorOneOfTwoThatShareAnId) {
   EXPECT_EQ(agent_.signal_job.requests().size(), 1u);
 }
 
+TEST_F(RunCommandTest, ASessionTellsTwoCallsOfTheSameIdApart) {
+  auto cancelled_in = [](std::string_view session) {
+    Request cancel =
+        Body(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}})");
+    cancel.session = std::string(session);
+    return cancel;
+  };
+  auto first = agent_.start_job.Open();
+  first->Send(Started());
+  Request call = LegacyCall("run_command", kArguments, "0");
+  call.session = "first";
+  const auto one = Start(call);
+  auto second = agent_.start_job.Open();
+  second->Send(Started());
+  call.session = "second";
+  const auto other = Start(call);
+  Ask(cancelled_in("third"));
+  Ask(cancelled_in(""));
+  EXPECT_TRUE(agent_.signal_job.requests().empty());
+  Ask(cancelled_in("second"));
+  ASSERT_EQ(agent_.signal_job.requests().size(), 1u);
+  EXPECT_EQ(agent_.signal_job.requests().back().job_id(),
+            agent_.start_job.requests().back().job_id());
+  first->Send(Exited(0));
+  second->Send(Ended(v1::Outcome::CANCELLED, 0));
+  Pump();
+  EXPECT_TRUE(one->done());
+  EXPECT_TRUE(other->done());
+}
+
 TEST_F(RunCommandTest, ResultsAreValidUtf8WhateverWasPrinted) {
   agent_.start_job.Answer({Started(), Output(0, "un caf\xE9 est bon, deux caf\xE9s"), Exited(0)});
   const Reply reply = Ask(ModernCall("run_command", kArguments));
