@@ -236,7 +236,7 @@ image_target_runs() {
   context=$(mktemp -d)
   git ls-files -co --exclude-standard -z | tar --null --ignore-failed-read -T - -cf - | tar -C "$context" -xf -
   chmod -R u=rwX,go=rX "$context"
-  image=$(sk_podman build -q --target "$target" --build-arg "BASE=$base" --pull-never --isolation=chroot --network=host \
+  image=$(sk_podman build -q --target "$target" --build-arg "BASE=$base" --pull-never --isolation=chroot --network=host --layers=false \
     "$context") || status=1
   ((status)) || sk_podman run --rm --network none --userns=nomap --pull=never "$image" --version || status=1
   [[ -z $image ]] || sk_podman image rm -f "$image" >/dev/null || true

@@ -53,13 +53,21 @@ def test_a_missing_engine_is_named():
             running.__exit__(None, None, None)
 
 
-def test_every_settings_mistake_is_named_before_anything_starts():
+AGENT_MISTAKES = {"SANDBOX_IDLE": "soon", "SANDBOX_NETWORK": "lan", "SANDBOX_PIDS": "1", "AGENT_FRONTEND_UIDS": "no-such-user:key",
+                  "AGENT_OPERATOR_UIDS": "root,nobody-here"}
+GATEWAY_MISTAKES = {"SANDBOX_PORT": "70000", "SANDBOX_LINK_TTL": "0", "REQUEST_RATE": "many", "SANDBOX_HOST": "elsewhere",
+                    "ALLOWED_HOSTS": "a b", "MCP_PUBLIC_BASE": "sandbox.example.com", "TLS_CERT": "/no/cert.pem"}
+
+
+@pytest.mark.parametrize("name, mistakes", [("agent", AGENT_MISTAKES), ("gateway", GATEWAY_MISTAKES)])
+def test_every_settings_mistake_is_named_at_once_before_anything_is_made(name, mistakes):
     running = Stack()
     running._lay_out()
     try:
-        running.start_agent(wait=False, SANDBOX_IDLE="soon", SANDBOX_NETWORK="lan", SANDBOX_PIDS="1")
-        assert running.agent.wait(timeout=20) == 2
-        for part in ("SANDBOX_IDLE", "SANDBOX_NETWORK", "SANDBOX_PIDS"):
-            assert part in running.log("agent")
+        getattr(running, f"start_{name}")(wait=False, **mistakes)
+        assert getattr(running, name).wait(timeout=20) == 2
+        unnamed = [setting for setting in mistakes if setting not in running.log(name)]
+        assert unnamed == [], running.log(name)
+        assert list((running.state / name).iterdir()) == [] and list(running.run.iterdir()) == []
     finally:
         running.__exit__(None, None, None)

@@ -82,17 +82,3 @@ def test_sandbox_info_needs_no_label_and_hides_credentials(alice, label):
     text = alice.call("sandbox_info").text
     assert label in text and "<redacted>" in text
     assert alice.key not in text
-
-
-def test_packages_install_as_a_model_would_type_it(alice, label):
-    result = alice.run(label, "apt-get update && apt-get install sqlite3 && sqlite3 :memory: 'select 6*7'", timeout_seconds=300)
-    assert result.exit_code == 0 and result.output.rstrip().endswith("42"), result
-    result = alice.run(label, "pip install humanize && python3 -c 'import humanize; print(humanize.intcomma(12345))'",
-                       timeout_seconds=300)
-    assert result.exit_code == 0 and result.output.rstrip().endswith("12,345"), result
-
-
-def test_two_installs_at_once_both_work(stack, alice, label):
-    result = alice.run(label, "(apt-get install bc >/tmp/a 2>&1; echo a$?) & (apt-get install dc >/tmp/b 2>&1; echo b$?) & "
-                              "wait", timeout_seconds=300)
-    assert sorted(result.output.split()) == ["a0", "b0"], result
