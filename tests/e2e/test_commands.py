@@ -118,8 +118,8 @@ def test_one_bad_byte_costs_one_character(alice, shared_label):
 @pytest.mark.host
 def test_what_a_program_expects_of_its_surroundings_is_there(alice, shared_label):
     """Nothing waits for a person, everything is readable, and what one command makes another's program can read."""
-    shown = alice.output(shared_label, "umask; echo $TERM $LANG $DEBIAN_FRONTEND; locale charmap")
-    assert shown == "0022\ndumb C.UTF-8 noninteractive\nUTF-8\n"
+    shown = alice.output(shared_label, "umask; echo $TERM $LANG $DEBIAN_FRONTEND $PAGER; locale charmap")
+    assert shown == "0022\ndumb C.UTF-8 noninteractive cat\nUTF-8\n"
 
 
 @pytest.mark.host
