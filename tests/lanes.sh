@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The lanes of CI: which suites run over which build. Sourced by run.sh.
 
-LANES=(core asan tsan clang debian12 debian13 vm)
+LANES=(core asan tsan clang debian12 debian13 fuzz vm)
 
 run_lanes() {
   local lane started
@@ -16,7 +16,7 @@ run_lanes() {
   done
 }
 
-lane_core() { PRESET=ci run_suites format rules tidy unit integration contract e2e faults interop demo; }
+lane_core() { PRESET=ci run_suites format rules tidy unit corpora integration contract e2e faults conformance interop demo; }
 
 # What a sanitizer can see: our own code, on the real init and real sockets.
 lane_asan() {
@@ -34,6 +34,11 @@ lane_clang() {
 
 lane_debian12() { clean_debian bookworm; }
 lane_debian13() { clean_debian trixie; }
+
+# What anybody can send, looked for by libFuzzer for a minute each.
+lane_fuzz() {
+  ASAN_OPTIONS=detect_stack_use_after_return=1 PRESET=fuzz run_suites fuzz
+}
 
 # The emulated host runs what was built here, so it is of this machine's release.
 lane_vm() { PRESET=ci run_suites vm; }

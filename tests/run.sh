@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the tests, and installs what they need first.
-#   tests/run.sh                  every suite but docker and vm
-#   tests/run.sh SUITE…           some: format rules tidy unit integration contract e2e faults interop demo docker vm
-#   tests/run.sh --lane LANE      one lane of CI: core asan tsan clang debian12 debian13 vm
+#   tests/run.sh                  every suite but docker, fuzz and vm
+#   tests/run.sh SUITE…           some: format rules tidy unit corpora integration contract e2e faults conformance interop demo
+#                                 docker fuzz vm
+#   tests/run.sh --lane LANE      one lane of CI: core asan tsan clang debian12 debian13 fuzz vm
 #   tests/run.sh --all            every lane
 # Each suite, and the whole run, ends with a line `N passed, N failed, N skipped`.
 set -euo pipefail
@@ -20,7 +21,7 @@ main() {
   trap 'rm -f "$COUNTS"' EXIT
   case ${1:-} in
     -h | --help)
-      sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       return
       ;;
     --all) run_lanes "${LANES[@]}" ;;

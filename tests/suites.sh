@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # The suites: each a function suite_NAME that adds to the counts. Sourced by run.sh.
 
-SUITES=(format rules tidy unit integration contract e2e faults interop demo)
+SUITES=(format rules tidy unit corpora integration contract e2e faults conformance interop demo)
 # Those that run when they are named: they take long, or need what not every machine has.
-NAMED_SUITES=(docker vm)
+NAMED_SUITES=(docker fuzz vm)
 # The build that suites test; lanes set another.
 PRESET=${PRESET:-ci}
 # A line `passed failed skipped` for each thing counted.
@@ -166,6 +166,46 @@ run_as_agent() {
     "${sanitizers[@]}" "$@"
 }
 
+# --- what anybody can send ------------------------------------------------------------------------
+
+# One target a folder of tests/fuzz/corpus.
+fuzz_targets() { (cd "$HERE/fuzz/corpus" && printf '%s\n' *); }
+
+# What fuzzing has found worth keeping, in the build that is tested.
+suite_corpora() {
+  local target targets
+  mapfile -t targets < <(fuzz_targets)
+  sk_build "$PRESET" "${targets[@]/%/_replay}"
+  for target in "${targets[@]}"; do
+    check "the corpus of $target" quietly "build/$PRESET/tests/fuzz/${target}_replay" "$HERE/fuzz/corpus/$target"
+  done
+}
+
+# Shows what a command said only if it failed.
+quietly() {
+  local log status=0
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 || status=$?
+  ((status == 0)) || tail -n 60 "$log"
+  rm -f "$log"
+  return "$status"
+}
+
+# A minute each. What is found lies in build/PRESET/artifacts/fuzz.
+suite_fuzz() {
+  local target targets
+  mapfile -t targets < <(fuzz_targets)
+  sk_build "$PRESET" "${targets[@]/%/_fuzz}"
+  for target in "${targets[@]}"; do check "fuzzing $target" fuzz_for "${FUZZ_SECONDS:-60}" "$target"; done
+}
+
+fuzz_for() {
+  local seconds=$1 target=$2 found=$SK_ROOT/build/$PRESET/artifacts/fuzz/$2
+  mkdir -p "$found/new"
+  quietly "build/$PRESET/tests/fuzz/${target}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    -artifact_prefix="$found/" "$found/new" "$HERE/fuzz/corpus/$target"
+}
+
 # --- live ----------------------------------------------------------------------------------------
 
 prepare_live_host() {
@@ -202,6 +242,15 @@ suite_faults() {
   prepare_live_host
   need_pytest
   pytest_folder faults
+}
+
+# The official conformance suite, against a gateway with its fixtures and against the shipped one.
+suite_conformance() {
+  sk_build "$PRESET" "${SK_EXECUTABLES[@]}" sandkeep-conformance-gateway
+  prepare_live_host
+  need_pytest
+  need_node_modules "$HERE/conformance"
+  pytest_folder conformance
 }
 
 suite_interop() {

@@ -39,6 +39,14 @@ class Reply:
         return json.loads(self.text)
 
 
+def person_signs_in(address, key):
+    """Where the browser of a person with this key ends up."""
+    browser = SignInClient(address)
+    page = browser.ask("GET", address[len(browser.origin):])
+    browser.cookie = page.headers["Set-Cookie"].partition(";")[0]
+    return Page(browser.press(page, key).text).goes_to
+
+
 class SignInClient:
     def __init__(self, url, redirect="http://127.0.0.1:1/callback", name="An e2e client"):
         self.url = url

@@ -70,7 +70,7 @@ def wait_for(what, condition, seconds=START_SECONDS):
 
 
 class Stack:
-    def __init__(self, agent_settings=None, gateway_settings=None):
+    def __init__(self, agent_settings=None, gateway_settings=None, gateway_program=EXECUTABLES["sandkeep-gateway"]):
         self.id = secrets.token_hex(4)
         self.state = pathlib.Path("/var/lib") / f"sandkeep-test-{self.id}"
         self.run = pathlib.Path("/run") / f"sandkeep-test-{self.id}"
@@ -79,6 +79,7 @@ class Stack:
         self.agent_settings = {"SANDBOX_NETWORK": "full", "SANDBOX_MAX": "8", "SANDBOX_MIN_FREE": "256m",
                                **(agent_settings or {})}
         self.gateway_settings = {"REQUEST_RATE": "0", **(gateway_settings or {})}
+        self.programs = {**EXECUTABLES, "sandkeep-gateway": gateway_program}
         self.agent = None
         self.gateway = None
 
@@ -106,7 +107,7 @@ class Stack:
 
     def _lay_out(self):
         (self.state / "bin").mkdir(parents=True, mode=0o755)
-        for name, path in EXECUTABLES.items():
+        for name, path in self.programs.items():
             shutil.copy2(BUILD / path, self.state / "bin" / name)
         for name, user in (("agent", "sandkeep"), ("gateway", "sandkeep-gw")):
             folder = self.state / name

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 import pytest
-from sign_in import Page, SignInClient
+from sign_in import person_signs_in
 
 HERE = pathlib.Path(__file__).parent
 
@@ -37,11 +37,3 @@ def test_an_official_client_signs_in_and_refreshes(stack, label, flavour):
     assert "signed in" in seen["first"] and "refreshed" in seen["second"]
     assert seen["refreshes"] == 1
     assert "sandbox" in seen["scope"]
-
-
-def person_signs_in(address, key):
-    """Where the browser of a person with this key ends up."""
-    browser = SignInClient(address)
-    page = browser.ask("GET", address[len(browser.origin):])
-    browser.cookie = page.headers["Set-Cookie"].partition(";")[0]
-    return Page(browser.press(page, key).text).goes_to
