@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import mcp_client
+import rivals
 from stack import BUILD, ENGINE_RUN, Stack, as_user, podman
 
 PAIRS = 5
@@ -82,8 +83,18 @@ class Measured:
 
 def wrk(stack, body, connections, seconds, path="/mcp"):
     """(requests a second, p50 in ms) of one request repeated by wrk; every answer must be a success."""
-    script = ['wrk.headers["Authorization"] = "Bearer %s"' % stack.key,
-              'wrk.headers["Content-Type"] = "application/json"', 'wrk.headers["Accept"] = "application/json"']
+    return load(stack.port, {"Authorization": f"Bearer {stack.key}", "Accept": "application/json"}, body, connections, seconds,
+                path)[:2]
+
+
+def wrk_rival(rival, body, connections, seconds):
+    """The same for a server that wants its session named."""
+    return load(rival.port, {**rivals.HEADERS, **rival.session}, body, connections, seconds, "/mcp")[:2]
+
+
+def load(port, headers, body, connections, seconds, path):
+    """(requests a second, p50 in ms, p99 in ms)"""
+    script = ['wrk.headers["%s"] = "%s"' % header for header in {"Content-Type": "application/json", **headers}.items()]
     if body is not None:
         script += ['wrk.method = "POST"', "wrk.body = [==[%s]==]" % body]
         script += ["function response(status, headers, body) if status ~= 200 or body:find('isError\":true', 1, true) then wrk.thread:stop() "
@@ -92,14 +103,16 @@ def wrk(stack, body, connections, seconds, path="/mcp"):
         file.write("\n".join(script))
         file.flush()
         done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", file.name,
-                               f"http://127.0.0.1:{stack.port}{path}"], capture_output=True, text=True, timeout=120)
+                               f"http://127.0.0.1:{port}{path}"], capture_output=True, text=True, timeout=120)
     if done.returncode != 0 or "Socket errors" in done.stdout:
         raise RuntimeError(done.stdout + done.stderr)
     if body is not None and "Non-2xx" in done.stdout:
         raise RuntimeError(done.stdout)
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])
-    number, unit = re.search(r"50%\s+([\d.]+)(us|ms|s)", done.stdout).groups()
-    return rate, float(number) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
+    def percentile(which):
+        number, unit = re.search(which + r"%\s+([\d.]+)(us|ms|s)", done.stdout).groups()
+        return float(number) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
+    return rate, percentile("50"), percentile("99")
 
 
 def call_body(tool, **arguments):
@@ -286,10 +299,54 @@ def one_byte_neighbour(stack):
 
 # --- the gateway ---------------------------------------------------------------------------------
 
+TOOLS_LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
+
+
+def rate_beside(stack, rival, body, their_body):
+    """Requests a second at 16 connections, ours and theirs in turn."""
+    ours, theirs = [], []
+    with rival:
+        for _ in range(RATES):
+            ours.append(wrk(stack, body, 16, 3)[0])
+            theirs.append(wrk_rival(rival, their_body, 16, 3)[0])
+    return ours, theirs
+
+
 def tools_list_rps(stack):
-    body = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
-    rates = [wrk(stack, body, 16, 3)[0] for _ in range(RATES)]
-    return Measured(rates, "/s", 10_000, lower_is_better=False)
+    """Ours lists more and longer tools."""
+    ours, theirs = rate_beside(stack, rivals.typescript(), TOOLS_LIST, TOOLS_LIST)
+    return Measured(ours, "/s", 10, "the TypeScript SDK's server", theirs, bar_on_ratio=True, lower_is_better=False)
+
+
+def tools_list_rps_fastmcp(stack):
+    ours, theirs = rate_beside(stack, rivals.fastmcp(), TOOLS_LIST, TOOLS_LIST)
+    return Measured(ours, "/s", 40, f"FastMCP {rivals.FASTMCP}", theirs, bar_on_ratio=True, lower_is_better=False)
+
+
+def tool_rps(stack):
+    """A tool that asks the agent and no sandbox, against one that asks nobody."""
+    warm_up(stack)
+    body = call_body("sandbox_info", sandbox=LABEL)
+    ours, theirs = rate_beside(stack, rivals.typescript(), body, call_body("about"))
+    measured = Measured(ours, "/s", 4, "the TypeScript SDK's server", theirs, bar_on_ratio=True, lower_is_better=False)
+    slowest = load(stack.port, {"Authorization": f"Bearer {stack.key}"}, body, 64, 3, "/mcp")[2]
+    measured.conditions = [(slowest, 5, "ms at p99 with 64 connections")]
+    return measured
+
+
+def command_vs_fastmcp(stack, connections):
+    """One container, one command: by us, and by a FastMCP tool that runs podman exec."""
+    warm_up(stack)
+    engine = as_user("sandkeep", {"XDG_RUNTIME_DIR": ENGINE_RUN}, "podman", "exec")
+    ours, theirs = [], []
+    with rivals.fastmcp(container_of(stack, LABEL), engine) as rival:
+        for _ in range(RATES):
+            ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), connections, 3)[1])
+            theirs.append(wrk_rival(rival, call_body("run_command", command="true"), connections, 6)[1])
+    # The bar is how many times faster we are.
+    measured = Measured(theirs, "ms", 25, "our run_command (the value is FastMCP with podman exec)", ours, bar_on_ratio=True)
+    measured.lower_is_better = False
+    return measured
 
 
 def hop_cost(stack):
@@ -334,6 +391,29 @@ def rss_gateway(stack):
     return Measured([resident_kb(stack.gateway.pid) / 1024], "MB", 25)
 
 
+def rss_streams(stack):
+    """The gateway while a thousand clients watch a silent command."""
+    warm_up(stack)
+    with client(stack) as mine:
+        job = re.search(r"\[job (\w+)\]", mine.run(LABEL, "sleep 120", wait_seconds=0).first_line)[1]
+    body = call_body("wait_command", sandbox=LABEL, job=job, wait_seconds=100).encode()
+    head = (f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{stack.port}\r\nAuthorization: Bearer {stack.key}\r\n"
+            f"Content-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n").encode()
+    streams = []
+    try:
+        for _ in range(1000):
+            streams.append(socket.create_connection(("127.0.0.1", stack.port), timeout=60))
+            streams[-1].sendall(head + body)
+        for stream in streams:
+            assert b"200 OK" in stream.recv(4096), "every one must be a stream"
+        return Measured([resident_kb(stack.gateway.pid) / 1024], "MB", 64)
+    finally:
+        for stream in streams:
+            stream.close()
+        with client(stack) as mine:
+            mine.call("stop_command", sandbox=LABEL, job=job, signal="KILL")
+
+
 def rss_agent(stack):
     """At rest with five sandboxes: in an agent of its own, since the other rows run thousands of commands."""
     with Stack() as quiet:
@@ -359,8 +439,13 @@ ALL = {
     "one-byte-writer": one_byte_writer,
     "one-byte-neighbour": one_byte_neighbour,
     "tools-list-rps": tools_list_rps,
+    "tools-list-rps-fastmcp": tools_list_rps_fastmcp,
+    "tool-rps": tool_rps,
+    "command-vs-fastmcp": lambda stack: command_vs_fastmcp(stack, 1),
+    "command-vs-fastmcp-16": lambda stack: command_vs_fastmcp(stack, 16),
     "hop-cost": hop_cost,
     "rss-gateway": rss_gateway,
+    "rss-streams": rss_streams,
     "rss-agent": rss_agent,
     "rss-init": rss_init,
     "start-gateway": start_gateway,

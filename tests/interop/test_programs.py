@@ -1,0 +1,137 @@
+"""The programs that people use as clients, as they are published: each with an access key in its settings, and signing in. Those that
+can call a tool without a model call one; the others' own report must be that they are connected."""
+
+import json
+
+import pytest
+from codex_server import CodexServer
+from npm_client import Person, program_of
+
+COMMAND = "echo hello from $(uname)"
+HELLO = "hello from Linux"
+
+
+@pytest.fixture
+def alice(stack, tmp_path):
+    return Person(tmp_path, stack.key)
+
+
+def call_by_inspector(person, shared_label, *target):
+    arguments = json.dumps({"sandbox": shared_label, "command": COMMAND})
+    return person.run("inspector", "--cli", *target, "--method", "tools/call", "--tool-name", "run_command", "--tool-args-json",
+                      arguments, "--format", "json")
+
+
+def inspector_settings(person, url, era):
+    server = {"type": "streamable-http", "url": url, "headers": {"Authorization": f"Bearer {person.key}"}, "protocolEra": era}
+    return ["--config", person.write("inspector.json", json.dumps({"mcpServers": {"n": server}})), "--server", "n"]
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy", "auto"])
+def test_the_inspector_lists_and_calls(alice, stack, shared_label, era):
+    target = inspector_settings(alice, stack.url, era)
+    assert "run_command" in alice.run("inspector", "--cli", *target, "--method", "tools/list", "--format", "json")
+    assert HELLO in call_by_inspector(alice, shared_label, *target)
+
+
+def test_the_inspector_signs_in(alice, stack, shared_label):
+    assert HELLO in call_by_inspector(alice, shared_label, stack.url, "--transport", "http")
+
+
+def test_mcp_remote_carries_calls_of_a_local_client(alice, stack, shared_label):
+    bridge = [program_of("mcp-remote"), stack.url, "--allow-http", "--transport", "http-only", "--header", alice.header]
+    arguments = json.dumps({"sandbox": shared_label, "command": COMMAND})
+    said = alice.run("inspector", "--cli", "--transport", "stdio", "--method", "tools/call", "--tool-name", "run_command",
+                     "--tool-args-json", arguments, "--format", "json", "--", *bridge)
+    assert HELLO in said
+
+
+def test_mcp_remote_signs_in(alice, stack):
+    # It ends with its input, whatever it is doing.
+    said = alice.read_until("run_command", "mcp-remote-client", stack.url, "--allow-http", "--transport", "http-only")
+    assert "run_command" in said
+
+
+def test_mcporter_lists_and_calls(alice, stack, shared_label):
+    how = ["--http-url", stack.url, "--allow-http", "--header", f"Authorization=Bearer {alice.key}"]
+    assert "run_command" in alice.run("mcporter", "list", *how)
+    assert HELLO in alice.run("mcporter", "call", *how, "run_command", f"sandbox={shared_label}", f"command={COMMAND}")
+
+
+def test_mcporter_signs_in(alice, stack, shared_label):
+    how = ["--http-url", stack.url, "--allow-http"]
+    alice.run("mcporter", "auth", *how)
+    assert HELLO in alice.run("mcporter", "call", *how, "run_command", f"sandbox={shared_label}", f"command={COMMAND}")
+
+
+def call_by_mcpc(person, shared_label):
+    try:
+        assert "run_command" in person.run("mcpc", "--json", "@s", "tools-list")
+        return person.run("mcpc", "--json", "@s", "tools-call", "run_command", f"sandbox:={shared_label}", f"command:={COMMAND}")
+    finally:
+        person.run("mcpc", "close", "@s", must=False)
+
+
+def connect_mcpc(person, url, *how):
+    """It gives its own second process five seconds to start, which a busy machine may not have."""
+    for _ in range(5):
+        said = person.run("mcpc", "connect", url, "@s", *how, must=False)
+        if "Bridge failed to start" not in said:
+            break
+    assert "Session @s created" in said, said
+
+
+def test_mcpc_lists_and_calls(alice, stack, shared_label):
+    connect_mcpc(alice, stack.url, "--header", alice.header)
+    assert HELLO in call_by_mcpc(alice, shared_label)
+
+
+def test_mcpc_signs_in(alice, stack, shared_label):
+    alice.run("mcpc", "login", stack.url)
+    connect_mcpc(alice, stack.url)
+    assert HELLO in call_by_mcpc(alice, shared_label)
+
+
+def test_claude_code_connects(alice, stack):
+    alice.run("claude", "mcp", "add", "--transport", "http", "n", stack.url, "--header", alice.header)
+    assert "Connected" in alice.run("claude", "mcp", "list")
+
+
+def test_claude_code_signs_in(alice, stack):
+    alice.run("claude", "mcp", "add", "--transport", "http", "n", stack.url)
+    assert "Connected" not in alice.run("claude", "mcp", "list")
+    assert "Authenticated" in alice.run("claude", "mcp", "login", "n", terminal=True)
+    assert "Connected" in alice.run("claude", "mcp", "list")
+
+
+def call_by_codex(person, shared_label):
+    with CodexServer(person) as server:
+        return str(server.call("n", "run_command", sandbox=shared_label, command=COMMAND))
+
+
+def test_codex_calls(alice, stack, shared_label):
+    alice.write("codex/config.toml", f'[mcp_servers.n]\nurl = "{stack.url}"\nbearer_token_env_var = "PERSON_KEY"\n')
+    assert HELLO in call_by_codex(alice, shared_label)
+
+
+def test_codex_signs_in(alice, stack, shared_label):
+    alice.run("codex", "mcp", "add", "n", "--url", stack.url)
+    assert "OAuth" in alice.run("codex", "mcp", "list")
+    assert HELLO in call_by_codex(alice, shared_label)
+
+
+def test_gemini_cli_connects(alice, stack):
+    server = {"httpUrl": stack.url, "headers": {"Authorization": f"Bearer {alice.key}"}}
+    alice.write(".gemini/settings.json", json.dumps({"mcpServers": {"n": server}, "security": {"folderTrust": {"enabled": False}}}))
+    assert "Connected" in alice.run("gemini", "mcp", "list")
+
+
+@pytest.mark.parametrize("by", ["key", "sign-in"])
+def test_opencode_connects(alice, stack, by):
+    server = {"type": "remote", "url": stack.url}
+    if by == "key":
+        server |= {"headers": {"Authorization": f"Bearer {alice.key}"}, "oauth": False}
+    alice.write("opencode.json", json.dumps({"mcp": {"n": server}}))
+    if by == "sign-in":
+        assert "successful" in alice.run("opencode", "mcp", "auth", "n")
+    assert "connected" in alice.run("opencode", "mcp", "list")
