@@ -18,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "common/log.h"
 #include "common/strings.h"
+#include "gateway/http/source.h"
 
 namespace sandkeep::http {
 namespace {
@@ -54,6 +55,7 @@ Connection::Connection(Socket socket, Router& router, const Timing& timing,
       timing_(timing),
       ended_(std::move(ended)),
       peer_(AddressOf(socket_)),
+      source_(SourceOf(peer_)),
       arrived_(socket_.get_executor(), Steady::time_point::max()),
       watchdog_(socket_.get_executor()) {}
 
@@ -138,7 +140,9 @@ asio::awaitable<bool> Connection::ServeOne() {
   if (!has_body) co_return false;
   request_keeps_alive_ = request().keep_alive;
   ClearDeadline();
+  serving_ = true;
   co_await admission.handler->Handle(*this);
+  serving_ = false;
   gone_ = nullptr;
   // Not answered to its end: the client must see that it isn't whole.
   if (answer_ != Answer::kWhole) Close();

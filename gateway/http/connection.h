@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -41,6 +42,11 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   void Drain();
   // From any thread: closes it whatever runs.
   void Cut();
+  // From any thread: somebody is being served. Until a request has been let in and has come whole
+  // nobody is, however much of it is there.
+  bool serving() const { return serving_; }
+  // Of who is connected, as one who can choose their addresses counts: IPv6 by its /64.
+  const std::string& source() const { return source_; }
 
   // Exchange, for the handler that runs.
   Request& request() override { return parser_.request(); }
@@ -84,6 +90,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   const Timing& timing_;
   std::function<void()> ended_;
   const std::string peer_;
+  const std::string source_;
 
   InputBuffer input_;
   RequestParser parser_;
@@ -98,6 +105,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   bool reading_ = false;  // A read that WatchForClose began is outstanding.
   bool at_end_ = false;   // The client will send no more.
   bool in_request_ = false;
+  std::atomic<bool> serving_{false};
   bool draining_ = false;
   bool open_ = true;
 

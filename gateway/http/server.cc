@@ -71,7 +71,7 @@ void Server::Start() { Spawn(acceptor_.get_executor(), "http.accept", Accept());
 asio::awaitable<void> Server::Accept() {
   bool complained = false;
   while (acceptor_.is_open()) {
-    if (connections() >= options_.max_connections) {
+    if (IsFull() && !connections_.HasDispensable()) {
       co_await Pause();
       continue;
     }
@@ -80,6 +80,7 @@ asio::awaitable<void> Server::Accept() {
     const ErrorCode error = std::get<0>(accepted);
     if (!error) {
       complained = false;
+      if (IsFull()) MakeRoom();
       Add(std::move(std::get<1>(accepted)));
       continue;
     }
@@ -90,6 +91,13 @@ asio::awaitable<void> Server::Accept() {
     complained = true;
     co_await Pause();
   }
+}
+
+bool Server::IsFull() const { return connections() >= options_.max_connections; }
+
+void Server::MakeRoom() {
+  const std::shared_ptr<Connection> dispensable = connections_.TakeDispensable();
+  if (dispensable != nullptr) dispensable->Cut();
 }
 
 asio::awaitable<void> Server::Pause() {
@@ -104,10 +112,10 @@ void Server::Add(Tcp::socket socket) {
   const auto connection =
       std::make_shared<Connection>(std::move(socket), router_, options_.timing, std::move(ended));
   *key = connection.get();
+  connections_.Add(connection);
   bool draining = false;
   {
     const std::lock_guard lock(mutex_);
-    connections_.emplace(connection.get(), connection);
     draining = draining_;
   }
   auto start = [connection] { connection->Start(); };
@@ -116,30 +124,21 @@ void Server::Add(Tcp::socket socket) {
 }
 
 void Server::Remove(const Connection* connection) {
+  const std::size_t left = connections_.Remove(connection);
   std::function<void()> drained;
   {
     const std::lock_guard lock(mutex_);
-    connections_.erase(connection);
-    if (draining_ && connections_.empty()) drained = std::exchange(drained_, nullptr);
+    if (draining_ && left == 0) drained = std::exchange(drained_, nullptr);
   }
   if (drained) drained();
 }
 
-int Server::connections() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<int>(connections_.size());
-}
+int Server::connections() const { return static_cast<int>(connections_.size()); }
 
 void Server::ForEach(void (Connection::*action)()) {
-  std::vector<std::shared_ptr<Connection>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [key, weak] : connections_) {
-      if (std::shared_ptr<Connection> connection = weak.lock())
-        all.push_back(std::move(connection));
-    }
+  for (const std::shared_ptr<Connection>& connection : connections_.All()) {
+    ((*connection).*action)();
   }
-  for (const std::shared_ptr<Connection>& connection : all) ((*connection).*action)();
 }
 
 void Server::Drain(std::chrono::steady_clock::duration deadline, std::function<void()> drained) {
@@ -151,7 +150,7 @@ void Server::Drain(std::chrono::steady_clock::duration deadline, std::function<v
     {
       const std::lock_guard lock(mutex_);
       draining_ = true;
-      none = connections_.empty();
+      none = connections_.size() == 0;
       if (!none) drained_ = std::move(drained);
     }
     if (none) return drained();

@@ -1,6 +1,7 @@
-// The listening socket and the connections that came from it. Accepting pauses while the machine
-// has no descriptors left or there are as many connections as allowed; it never spins and never
-// dies of a failed accept.
+// The listening socket and the connections that came from it. Where there are as many as allowed,
+// one that serves nobody makes room for the next (see connection_table.h). Accepting pauses while
+// all of them serve, or the machine has no descriptors left; it never spins and never dies of a
+// failed accept.
 //
 // Start and Drain: once each. The io_context is run by as many threads as one likes; it must stop
 // before the server is destroyed.
@@ -16,9 +17,9 @@
 #include <mutex>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "common/limits.h"
+#include "gateway/http/connection_table.h"
 #include "gateway/http/router.h"
 #include "gateway/http/timing.h"
 
@@ -59,6 +60,8 @@ class Server {
 
   boost::asio::awaitable<void> Accept();
   boost::asio::awaitable<void> Pause();
+  bool IsFull() const;
+  void MakeRoom();
   void Add(boost::asio::ip::tcp::socket socket);
   void Remove(const Connection* connection);
   void ForEach(void (Connection::*action)());
@@ -69,10 +72,10 @@ class Server {
   boost::asio::steady_timer drain_timer_;
   Router& router_;
   const Options options_;
+  ConnectionTable connections_;
 
   // Guards what stands below it.
   mutable std::mutex mutex_;
-  absl::flat_hash_map<const Connection*, std::weak_ptr<Connection>> connections_;
   bool draining_ = false;
   std::function<void()> drained_;
 };

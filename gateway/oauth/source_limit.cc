@@ -1,27 +1,16 @@
 #include "gateway/oauth/source_limit.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "common/limits.h"
+#include "gateway/http/source.h"
 
 namespace sandkeep::oauth {
 namespace {
 
-constexpr std::size_t kNetworkBytes = 8;  // A /64.
 constexpr std::string_view kEverybodyElse = "*";
-
-std::string SourceOf(std::string_view address) {
-  in6_addr parsed{};
-  std::string text(address);
-  if (::inet_pton(AF_INET6, text.c_str(), &parsed) != 1) return text;
-  if (IN6_IS_ADDR_V4MAPPED(&parsed)) return text;
-  return {reinterpret_cast<const char*>(&parsed), kNetworkBytes};
-}
 
 }  // namespace
 
@@ -43,7 +32,7 @@ std::string SourceLimit::PlaceFor(std::string source, Clock::Monotonic now) {
 bool SourceLimit::Take(std::string_view address) {
   const Clock::Monotonic now = clock_.Steady();
   const std::lock_guard lock(mutex_);
-  const std::string place = PlaceFor(SourceOf(address), now);
+  const std::string place = PlaceFor(http::SourceOf(address), now);
   Bucket& bucket = buckets_.try_emplace(place, Bucket{at_once_, now}).first->second;
   Fill(&bucket, now);
   if (bucket.tokens < 1) return false;

@@ -16,6 +16,9 @@ namespace {
 constexpr std::size_t kSecretBytes = 32;
 // More rotations than this within the grace are no client's.
 constexpr int kMaxSuccessors = 64;
+// Of a sign-in: the one that is good, and those whose reuse is still seen. An older one is merely
+// unknown. Without this, a client that refreshes in a loop would fill the disk.
+constexpr int kMaxRefreshTokensPerSignIn = 128;
 
 std::int64_t Ms(std::chrono::milliseconds duration) { return duration.count(); }
 
@@ -275,10 +278,15 @@ absl::Status TokenStore::AddRefresh(std::int64_t sign_in, const Secret& token) {
   ASSIGN_OR_RETURN(Statement insert,
                    db_.Prepare("INSERT INTO refresh_tokens (hash, sign_in, expires_ms) "
                                "VALUES (?1, ?2, ?3)"));
-  return insert.BindBlob(1, Sha256(token.Reveal()))
-      .Bind(2, sign_in)
-      .Bind(3, Now() + Ms(kRefreshTokenLifetime))
-      .Run();
+  RETURN_IF_ERROR(insert.BindBlob(1, Sha256(token.Reveal()))
+                      .Bind(2, sign_in)
+                      .Bind(3, Now() + Ms(kRefreshTokenLifetime))
+                      .Run());
+  ASSIGN_OR_RETURN(Statement drop,
+                   db_.Prepare("DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM "
+                               "refresh_tokens WHERE sign_in = ?1 ORDER BY used_ms IS NULL DESC, "
+                               "used_ms DESC LIMIT -1 OFFSET ?2)"));
+  return drop.Bind(1, sign_in).Bind(2, kMaxRefreshTokensPerSignIn).Run();
 }
 
 absl::StatusOr<Secret> TokenStore::AddAccess(const SignIn& sign_in) {
@@ -334,7 +342,8 @@ absl::Status TokenStore::Revoke(std::string_view token, std::string_view client)
   return done.status();
 }
 
-// What is over. A used refresh token stays while its sign-in does, so that its reuse is seen.
+// What is over. A used refresh token stays for as long as it would have been good, so that its
+// reuse is seen, unless many came after it.
 absl::Status TokenStore::Sweep() {
   swept_ms_ = Now();
   live_.DropExpired();

@@ -358,17 +358,6 @@ TEST_F(ServerTest, Http10GetsOneAnswerAndTheEnd) {
   EXPECT_THAT(all, HasSubstr("ok\n"));
 }
 
-TEST_F(ServerTest, BeyondTheConnectionLimitOneWaitsForAnotherToEnd) {
-  options_.max_connections = 1;
-  StartServer();
-  RawClient first = Connect();
-  EXPECT_EQ(RawClient::StatusOf(first.Send(Get("/healthz")).Answer()), 200);
-  RawClient second = Connect();
-  second.Send(Get("/healthz"));
-  first.Close();
-  EXPECT_EQ(RawClient::StatusOf(second.Answer()), 200);
-}
-
 TEST_F(ServerTest, TheRateIsAPrincipals) {
   rate_ = 2;
   StartServer();

@@ -356,6 +356,22 @@ TEST_F(SignedInTest, ManyRefreshesWithinTheGraceLeaveABoundedNumberOfTokens) {
   EXPECT_EQ(CallStatus(tokens_now_.access), 401);
 }
 
+TEST_F(SignedInTest, AClientThatRefreshesInALoopLeavesABoundedNumberOfTokens) {
+  const std::string first = tokens_now_.refresh;
+  Tokens tokens = tokens_now_;
+  for (int i = 0; i < 140; ++i) {
+    clock_.Advance(absl::Milliseconds(1));
+    tokens = Refreshed(client_, tokens.refresh);
+  }
+  Database db = *OpenGatewayDatabase(folder_);
+  Statement count = *db.Prepare("SELECT count(*) FROM refresh_tokens");
+  ASSERT_TRUE(*count.Step());
+  EXPECT_EQ(count.Int(0), 128);
+  ExpectError(RefreshAnswer(client_, first), 400, "invalid_grant");
+  EXPECT_EQ(CallStatus(Refreshed(client_, tokens.refresh).access), 200)
+      << "what is forgotten ends nothing";
+}
+
 TEST_F(SignedInTest, WhatIsOverLeavesTheDatabase) {
   CodeFor(Asking(client_));
   clock_.Advance(absl::Hours(24 * 91));
