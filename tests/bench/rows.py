@@ -102,7 +102,7 @@ def load(port, headers, body, connections, seconds, path):
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write("\n".join(script))
         file.flush()
-        done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", file.name,
+        done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "--latency", "-s", file.name,
                                f"http://127.0.0.1:{port}{path}"], capture_output=True, text=True, timeout=120)
     if done.returncode != 0 or "Socket errors" in done.stdout:
         raise RuntimeError(done.stdout + done.stderr)
@@ -324,9 +324,12 @@ def tools_list_rps_fastmcp(stack):
 
 
 def tool_rps(stack):
-    """A tool that asks the agent and no sandbox, against one that asks nobody."""
+    """A tool that asks the agent one thing, against one that asks nobody."""
     warm_up(stack)
-    body = call_body("sandbox_info", sandbox=LABEL)
+    with client(stack) as mine:
+        job = re.search(r"\[job (\w+)\]", mine.run(LABEL, "sleep 0.2", wait_seconds=0).first_line)[1]
+        mine.call("wait_command", sandbox=LABEL, job=job)
+    body = call_body("read_output", sandbox=LABEL, job=job)
     ours, theirs = rate_beside(stack, rivals.typescript(), body, call_body("about"))
     measured = Measured(ours, "/s", 4, "the TypeScript SDK's server", theirs, bar_on_ratio=True, lower_is_better=False)
     slowest = load(stack.port, {"Authorization": f"Bearer {stack.key}"}, body, 64, 3, "/mcp")[2]
@@ -391,10 +394,15 @@ def rss_gateway(stack):
     return Measured([resident_kb(stack.gateway.pid) / 1024], "MB", 25)
 
 
-def rss_streams(stack):
-    """The gateway while a thousand clients watch a silent command."""
-    warm_up(stack)
+def rss_streams(_stack):
+    """The gateway while a thousand clients watch a silent command: one that has done nothing else."""
+    with Stack() as quiet:
+        return rss_streams_of(quiet)
+
+
+def rss_streams_of(stack):
     with client(stack) as mine:
+        mine.output(LABEL, "true")
         job = re.search(r"\[job (\w+)\]", mine.run(LABEL, "sleep 120", wait_seconds=0).first_line)[1]
     body = call_body("wait_command", sandbox=LABEL, job=job, wait_seconds=100).encode()
     head = (f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{stack.port}\r\nAuthorization: Bearer {stack.key}\r\n"
