@@ -45,7 +45,7 @@ sk_packages() {
       printf '%s\n' g++ cmake ninja-build ccache pkg-config git \
         protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc++-dev libabsl-dev \
         "libboost$boost-dev" "libboost-json$boost-dev" "libboost-url$boost-dev" \
-        libssl-dev libsqlite3-dev libseccomp-dev
+        libssl-dev libsqlite3-dev libseccomp-dev zlib1g-dev
       ;;
     run)
       printf '%s\n' podman crun runc slirp4netns passt uidmap catatonit \
@@ -57,7 +57,7 @@ sk_packages() {
     test)
       printf '%s\n' libgtest-dev libgmock-dev clang-19 clang-format-19 clang-tidy-19 \
         libclang-rt-19-dev shellcheck sqlite3 acl procps curl jq python3 wrk \
-        chromium chromium-driver
+        nginx-light chromium chromium-driver
       ;;
     pytest) echo python3-pytest ;;
     vm) printf '%s\n' qemu-system-x86 e2fsprogs ;;

@@ -19,8 +19,9 @@
 #include "common/this_process.h"
 #include "gateway/downloads/handler.h"
 #include "gateway/downloads/link.h"
+#include "gateway/downloads/link_book.h"
+#include "gateway/downloads/link_table.h"
 #include "gateway/downloads/mime_types.h"
-#include "gateway/downloads/signing_keys.h"
 #include "gateway/http/mcp_transport.h"
 #include "gateway/http/rate_limit.h"
 #include "gateway/http/router.h"
@@ -30,6 +31,8 @@
 #include "gateway/self_sandbox.h"
 #include "gateway/store/database.h"
 #include "gateway/store/state_dir.h"
+#include "gateway/uploads/handler.h"
+#include "gateway/uploads/uploads.h"
 
 namespace sandkeep {
 namespace {
@@ -60,23 +63,31 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   RETURN_IF_ERROR(PrepareStateDir(settings.state_dir));
   ASSIGN_OR_RETURN(const UniqueFd lock, LockStateDir(settings.state_dir));
   ASSIGN_OR_RETURN(Database db, OpenGatewayDatabase(settings.state_dir));
-  ASSIGN_OR_RETURN(std::vector<Secret> signing_keys,
-                   LoadSigningKeys(db, settings.sign_key, SystemRandom(), SystemClock()));
+  ASSIGN_OR_RETURN(Database links_db, OpenGatewayDatabase(settings.state_dir));
+  LinkTable link_table(std::move(links_db));
+  RETURN_IF_ERROR(link_table.Prepare(settings.sign_key, SystemRandom(), SystemClock()));
+  ASSIGN_OR_RETURN(LinkSecrets link_secrets, link_table.Load());
+  LinkBook link_book(std::move(link_secrets));
   ASSIGN_OR_RETURN(http::HostPolicy policy, http::HostPolicy::Make(settings.names));
   const MimeTypes types = MimeTypes::Load();
   settings.endpoint.mime_type_of = [&types](std::string_view name) {
     return std::string(types.Of(name));
   };
-  LinkSigner links(std::move(signing_keys), settings.link_lifetime, SystemClock());
+  LinkSigner links(link_book, settings.link_lifetime, SystemClock());
 
   asio::io_context io(kGatewayThreads);
   asio::signal_set signals(io, SIGTERM, SIGINT);
   ASSIGN_OR_RETURN(const std::unique_ptr<AgentClient> agent, ConnectToAgent(settings.agent_socket));
   ASSIGN_OR_RETURN(const std::unique_ptr<AccessKeys> keys,
-                   AccessKeys::Start(KeyTable(std::move(db))));
+                   AccessKeys::Start(KeyTable(std::move(db)), SystemClock(),
+                                     [&] { link_book.ReadAgain(link_table); }));
   ASSIGN_OR_RETURN(Database sign_ins, OpenGatewayDatabase(settings.state_dir));
   ASSIGN_OR_RETURN(const std::unique_ptr<oauth::Server> oauth,
                    oauth::Server::Start(std::move(sign_ins), *keys, SystemRandom(), SystemClock()));
+  ASSIGN_OR_RETURN(Database uploads_db, OpenGatewayDatabase(settings.state_dir));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Uploads> uploads,
+                   Uploads::Start(std::move(uploads_db), *agent, SystemRandom(), SystemClock()));
+  settings.endpoint.uploads = uploads.get();
   const std::unique_ptr<mcp::Endpoint> endpoint = mcp::MakeEndpoint(
       *agent, links, SystemClock(), SystemRandom(), settings.endpoint, std::move(registry));
 
@@ -85,11 +96,13 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   options.port = settings.port;
   http::McpTransport transport(*endpoint, options.timing);
   DownloadHandler downloads(*agent, links, types, *keys);
+  UploadHandler upload_pages(*agent, *uploads, *keys);
   http::RateLimit rate(settings.request_rate, SystemClock());
   http::Router router(std::move(policy), {.keys = *keys,
                                           .rate = rate,
                                           .mcp = transport,
                                           .downloads = downloads,
+                                          .uploads = &upload_pages,
                                           .oauth = oauth.get(),
                                           .tokens = &oauth->tokens()});
   ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server,

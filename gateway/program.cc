@@ -17,6 +17,7 @@
 #include "common/command_line.h"
 #include "common/random.h"
 #include "common/settings.h"
+#include "gateway/downloads/command.h"
 #include "gateway/gateway.h"
 #include "gateway/keys/command.h"
 #include "gateway/sandbox_count.h"
@@ -31,8 +32,8 @@ ABSL_FLAG(std::string, env_file, "",
 ABSL_FLAG(absl::optional<std::string>, device, absl::nullopt, "keys: which of the name's keys");
 ABSL_FLAG(bool, adopt, false, "keys add: the name was removed, and is to be who it was");
 ABSL_FLAG(absl::optional<absl::Duration>, overlap, absl::nullopt,
-          "keys rotate: how long the old key is good yet, as 24h");
-ABSL_FLAG(bool, now, false, "keys rotate: the old key ends at once");
+          "rotate: how long the old key is good yet, as 24h");
+ABSL_FLAG(bool, now, false, "rotate: the old key ends at once");
 
 namespace sandkeep {
 namespace {
@@ -44,6 +45,7 @@ constexpr Program kProgram = {.process = Process::kGateway,
                                   "keys add NAME [--device=DEVICE] [--adopt] | list |\n"
                                   "     rotate NAME [--device=DEVICE] [--overlap=24h | --now] |\n"
                                   "     remove NAME [--device=DEVICE]\n"
+                                  "links rotate [--overlap=24h | --now] | revoke LINK | NAME\n"
                                   "--version | --help",
                               .default_env_file = "/etc/sandkeep/gateway.env"};
 
@@ -73,6 +75,18 @@ int RunKeys(const Settings& settings, std::vector<std::string> words) {
   return command.Run(KeysArgumentsFrom(std::move(words)));
 }
 
+int RunLinks(const Settings& settings, std::vector<std::string> words) {
+  LinksCommand command({.state_dir = StateDirOf(settings),
+                        .random = SystemRandom(),
+                        .clock = SystemClock(),
+                        .err = std::cerr});
+  LinksArguments arguments{.words = std::move(words), .now = absl::GetFlag(FLAGS_now)};
+  if (const auto overlap = absl::GetFlag(FLAGS_overlap); overlap.has_value()) {
+    arguments.overlap = *overlap;
+  }
+  return command.Run(arguments);
+}
+
 int RunServe(const Settings& settings, mcp::Registry registry) {
   LogWarnings(settings.warnings());
   absl::StatusOr<GatewaySettings> gateway = GatewaySettings::From(settings);
@@ -89,7 +103,8 @@ int RunGateway(int argc, char** argv, mcp::Registry registry) {
   const std::vector<char*> positional = absl::ParseCommandLine(argc, argv);
   std::vector<std::string> arguments(positional.begin() + 1, positional.end());
   const std::string command = arguments.empty() ? "serve" : arguments.front();
-  if ((command != "serve" && command != "keys") || (command == "serve" && arguments.size() > 1)) {
+  const bool known = command == "serve" || command == "keys" || command == "links";
+  if (!known || (command == "serve" && arguments.size() > 1)) {
     return Complain(kProgram, absl::InvalidArgumentError("unknown command; --help has them"),
                     kUsage);
   }
@@ -102,7 +117,8 @@ int RunGateway(int argc, char** argv, mcp::Registry registry) {
   if (!settings.ok()) return Complain(kProgram, settings.status(), kUsage);
   if (command == "serve") return RunServe(*settings, std::move(registry));
   arguments.erase(arguments.begin());
-  return RunKeys(*settings, std::move(arguments));
+  return command == "keys" ? RunKeys(*settings, std::move(arguments))
+                           : RunLinks(*settings, std::move(arguments));
 }
 
 }  // namespace sandkeep

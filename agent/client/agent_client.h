@@ -43,6 +43,18 @@ inline absl::Status NothingBefore(std::chrono::steady_clock::time_point until) {
 using JobEventStream = std::unique_ptr<AgentStream<agent::v1::JobEvent>>;
 using FileChunkStream = std::unique_ptr<AgentStream<agent::v1::FileChunk>>;
 
+// A file on its way to the agent. Write resumes when gRPC has taken the data, so that a slow disk
+// stops whoever sends. Destroying it before Finish has answered cancels the call, and never waits:
+// of a plain file nothing is left then, of an upload what was received. One call at a time.
+class FileSink {
+ public:
+  virtual ~FileSink() = default;
+  // At most kMaxFileChunk. False: the agent takes no more, and Finish says why.
+  virtual boost::asio::awaitable<bool> Write(std::string data) = 0;
+  // Once: there is no more.
+  virtual Async<agent::v1::WriteFileResponse> Finish() = 0;
+};
+
 class AgentClient {
  public:
   virtual ~AgentClient() = default;
@@ -51,6 +63,7 @@ class AgentClient {
   virtual JobEventStream StartJob(agent::v1::StartJobRequest request) = 0;
   virtual JobEventStream WatchJob(agent::v1::WatchJobRequest request) = 0;
   virtual FileChunkStream ReadFile(agent::v1::ReadFileRequest request) = 0;
+  virtual std::unique_ptr<FileSink> WriteFile(agent::v1::WriteFileHeader header) = 0;
 
   virtual Async<agent::v1::SendInputResponse> SendInput(agent::v1::SendInputRequest request) = 0;
   virtual Async<agent::v1::SignalJobResponse> SignalJob(agent::v1::SignalJobRequest request) = 0;
@@ -62,6 +75,7 @@ class AgentClient {
   virtual Async<agent::v1::RemoveSandboxResponse> RemoveSandbox(
       agent::v1::RemoveSandboxRequest request) = 0;
   virtual Async<agent::v1::FileInfo> StatFile(agent::v1::StatFileRequest request) = 0;
+  virtual Async<agent::v1::DeleteFileResponse> DeleteFile(agent::v1::DeleteFileRequest request) = 0;
   virtual Async<agent::v1::ListFilesResponse> ListFiles(agent::v1::ListFilesRequest request) = 0;
   virtual Async<agent::v1::Info> GetInfo(agent::v1::GetInfoRequest request) = 0;
   virtual Async<agent::v1::CollectGarbageResponse> CollectGarbage(

@@ -1,5 +1,5 @@
-// From gRPC's callbacks into coroutines: one unary call, and one server stream that is pulled. For
-// grpc_agent_client.cc only.
+// From gRPC's callbacks into coroutines: one unary call, one server stream that is pulled, and one
+// that is written. For grpc_agent_client.cc only.
 //
 // gRPC's threads do nothing here but post. A call owns itself until gRPC is done with it, so a
 // coroutine that goes away cancels the call and never waits for it.
@@ -158,6 +158,94 @@ class StreamCall : public InFlight::Call,
   const std::shared_ptr<Pending<Item>> items_ = std::make_shared<Pending<Item>>();
   std::mutex mutex_;
   bool reading_ = false;
+  bool released_ = false;
+};
+
+template <typename Request, typename Response>
+using WriteMethod = void (AgentStub::*)(grpc::ClientContext*, Response*,
+                                        grpc::ClientWriteReactor<Request>*);
+
+// A stream of ours to the agent, and its one answer. Owned as StreamCall is; its coroutine writes
+// one message at a time, then waits for the end.
+template <typename Request, typename Response>
+class WriteCall : public InFlight::Call,
+                  public grpc::ClientWriteReactor<Request>,
+                  public std::enable_shared_from_this<WriteCall<Request, Response>> {
+ public:
+  void Start(AgentStub* stub, std::shared_ptr<InFlight> in_flight,
+             WriteMethod<Request, Response> method) {
+    if (!in_flight->Add(this)) {
+      released_ = true;
+      end_->Deliver(grpc::Status::CANCELLED);
+      return;
+    }
+    in_flight_ = std::move(in_flight);
+    self_ = this->shared_from_this();
+    (stub->*method)(&context_, &response_, this);
+    this->AddHold();
+    this->StartCall();
+  }
+
+  // False: the agent takes no more; End says why.
+  boost::asio::awaitable<bool> Write(Request message) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (released_) co_return false;
+      message_ = std::move(message);
+      this->StartWrite(&message_);
+    }
+    auto waiting = written_->Take(false);
+    co_return co_await std::move(waiting);
+  }
+
+  // Once, after the last Write. `response` is whole when the status is OK.
+  boost::asio::awaitable<grpc::Status> End() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!released_) this->StartWritesDone();
+    }
+    Release();
+    auto cancel = [self = this->shared_from_this()] { self->Cancel(); };
+    return end_->Take(grpc::Status::CANCELLED, std::move(cancel));
+  }
+
+  void Cancel() override {
+    context_.TryCancel();
+    Release();
+  }
+
+  Response& response() { return response_; }
+
+ private:
+  void OnWriteDone(bool ok) override {
+    if (!ok) Release();
+    written_->Deliver(ok);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    end_->Deliver(status);
+    const auto in_flight = std::move(in_flight_);
+    auto self = std::move(self_);
+    in_flight->Remove(this);
+    self.reset();
+    in_flight->Done();
+  }
+
+  // After it nothing may be started: gRPC may be done with us at any moment.
+  void Release() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(released_, true)) return;
+    this->RemoveHold();
+  }
+
+  Request message_;
+  Response response_;
+  grpc::ClientContext context_;
+  std::shared_ptr<InFlight> in_flight_;
+  std::shared_ptr<WriteCall> self_;
+  const std::shared_ptr<Pending<bool>> written_ = std::make_shared<Pending<bool>>();
+  const std::shared_ptr<Pending<grpc::Status>> end_ = std::make_shared<Pending<grpc::Status>>();
+  std::mutex mutex_;
   bool released_ = false;
 };
 

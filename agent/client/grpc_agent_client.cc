@@ -122,6 +122,50 @@ std::unique_ptr<AgentStream<Message>> Open(ConnectionPtr connection,
                                                     std::move(request));
 }
 
+class GrpcFileSink : public FileSink {
+ public:
+  using Call = WriteCall<v1::WriteFileRequest, v1::WriteFileResponse>;
+
+  GrpcFileSink(ConnectionPtr connection, v1::WriteFileHeader header)
+      : connection_(std::move(connection)),
+        header_(std::move(header)),
+        call_(std::make_shared<Call>()) {
+    call_->Start(connection_->stub->async(), connection_->in_flight, &AgentStub::WriteFile);
+  }
+  ~GrpcFileSink() override { call_->Cancel(); }
+
+  boost::asio::awaitable<bool> Write(std::string data) override {
+    const bool begun = co_await Begin();
+    if (!begun || data.empty()) co_return begun;
+    v1::WriteFileRequest part;
+    part.set_data(std::move(data));
+    auto writing = call_->Write(std::move(part));
+    co_return co_await std::move(writing);
+  }
+
+  Async<v1::WriteFileResponse> Finish() override {
+    co_await Begin();
+    auto ending = call_->End();
+    const grpc::Status status = co_await std::move(ending);
+    if (!status.ok()) co_return connection_->Explain(status);
+    co_return std::move(call_->response());
+  }
+
+ private:
+  boost::asio::awaitable<bool> Begin() {
+    if (std::exchange(begun_, true)) co_return true;
+    v1::WriteFileRequest part;
+    *part.mutable_header() = std::move(header_);
+    auto writing = call_->Write(std::move(part));
+    co_return co_await std::move(writing);
+  }
+
+  const ConnectionPtr connection_;
+  v1::WriteFileHeader header_;
+  const std::shared_ptr<Call> call_;
+  bool begun_ = false;
+};
+
 class GrpcAgentClient : public AgentClient {
  public:
   explicit GrpcAgentClient(const std::string& socket_path)
@@ -139,6 +183,9 @@ class GrpcAgentClient : public AgentClient {
   FileChunkStream ReadFile(v1::ReadFileRequest request) override {
     return Open<v1::ReadFileRequest, v1::FileChunk>(connection_, &AgentStub::ReadFile,
                                                     std::move(request));
+  }
+  std::unique_ptr<FileSink> WriteFile(v1::WriteFileHeader header) override {
+    return std::make_unique<GrpcFileSink>(connection_, std::move(header));
   }
 
   Async<v1::SendInputResponse> SendInput(v1::SendInputRequest request) override {
@@ -172,6 +219,10 @@ class GrpcAgentClient : public AgentClient {
   Async<v1::FileInfo> StatFile(v1::StatFileRequest request) override {
     return Unary<v1::StatFileRequest, v1::FileInfo>(connection_, &AgentStub::StatFile,
                                                     std::move(request));
+  }
+  Async<v1::DeleteFileResponse> DeleteFile(v1::DeleteFileRequest request) override {
+    return Unary<v1::DeleteFileRequest, v1::DeleteFileResponse>(connection_, &AgentStub::DeleteFile,
+                                                                std::move(request));
   }
   Async<v1::ListFilesResponse> ListFiles(v1::ListFilesRequest request) override {
     return Unary<v1::ListFilesRequest, v1::ListFilesResponse>(connection_, &AgentStub::ListFiles,

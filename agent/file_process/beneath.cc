@@ -6,8 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include "common/limits.h"
 
@@ -18,12 +20,13 @@ namespace {
 // opens is the same to us.
 constexpr int kTries = 3;
 
-Located Open(int folder, const std::string& path, int flags) {
+Located Open(int folder, const std::string& path, int flags, mode_t mode = 0) {
   Located located;
   if (path.size() > kMaxPathBytes) return {.error = ENAMETOOLONG, .fd = {}};
   if (path.find('\0') != std::string::npos) return {.error = EINVAL, .fd = {}};
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
+  how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
   const char* name = path.empty() ? "." : path.c_str();
   for (int tries = 0; tries < kTries; ++tries) {
@@ -49,6 +52,30 @@ bool SameFile(const struct stat& a, const struct stat& b) {
          (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT);
 }
 
+constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
+// Of the folders that are made on the way.
+constexpr mode_t kFolderMode = 0755;
+
+// One component below `folder`, made if it isn't there.
+Located OpenOrMakeFolder(int folder, const std::string& name) {
+  Located located = Open(folder, name, kFolder);
+  if (located.error != ENOENT) return located;
+  if (::mkdirat(folder, name.c_str(), kFolderMode) != 0 && errno != EEXIST) {
+    return {.error = errno, .fd = {}};
+  }
+  return Open(folder, name, kFolder);
+}
+
+Located MakeFolders(int folder, const std::string& path) {
+  Located at = Open(folder, "", kFolder);
+  for (std::size_t begin = 0; at.error == 0 && begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    at = OpenOrMakeFolder(at.fd.get(), path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return at;
+}
+
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
@@ -64,6 +91,34 @@ Located LocateBeneath(int folder, const std::string& path) {
     located.error = EMEDIUMTYPE;
   }
   return located;
+}
+
+Located OpenBeneathAs(int folder, const std::string& path, int flags, unsigned mode) {
+  return Open(folder, path, flags, mode);
+}
+
+Place PlaceBeneath(int folder, const std::string& path, bool make_parents) {
+  const std::size_t slash = path.rfind('/');
+  const std::string parent = slash == std::string::npos ? "" : path.substr(0, slash);
+  Place place;
+  place.name = path.substr(slash + 1);
+  if (path.size() > kMaxPathBytes || place.name.size() > kMaxNameBytes) {
+    place.error = ENAMETOOLONG;
+  } else if (path.find('\0') != std::string::npos) {
+    place.error = EINVAL;
+  } else if (place.name.empty() || place.name == "." || place.name == "..") {
+    place.error = EISDIR;
+  }
+  if (place.error != 0) return place;
+  Located located = Open(folder, parent, kFolder);
+  if (located.error == ENOENT && make_parents) located = MakeFolders(folder, parent);
+  // Of a link in a folder's place the kernel says the same as of a file.
+  if (located.error == ENOTDIR && LocateBeneath(folder, parent).error == ELOOP) {
+    located.error = ELOOP;
+  }
+  place.error = located.error;
+  place.folder = std::move(located.fd);
+  return place;
 }
 
 Located OpenBeneath(int folder, const std::string& path) {
@@ -83,7 +138,7 @@ Located OpenBeneath(int folder, const std::string& path) {
 int ListBeneath(int folder, const std::string& path, int limit,
                 const std::function<void(const std::string& name, const struct stat&)>& visit,
                 bool& truncated) {
-  Located located = Open(folder, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+  Located located = Open(folder, path, kFolder);
   if (located.error != 0) return located.error;
   const std::unique_ptr<DIR, CloseFolder> entries(::fdopendir(located.fd.get()));
   if (entries == nullptr) return errno;

@@ -25,6 +25,18 @@ struct Located {
 // folder itself.
 Located LocateBeneath(int folder, const std::string& path);
 
+// The same, opened with these flags of open(2), whatever it is. For names that are ours.
+Located OpenBeneathAs(int folder, const std::string& path, int flags, unsigned mode);
+
+// Where a path's last component is, or would be.
+struct Place {
+  int error = 0;
+  UniqueFd folder;   // To read.
+  std::string name;  // One component.
+};
+// `make_parents`: folders that are missing are made.
+Place PlaceBeneath(int folder, const std::string& path, bool make_parents);
+
 // A regular file, to read. EISDIR: a folder.
 Located OpenBeneath(int folder, const std::string& path);
 

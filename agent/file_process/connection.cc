@@ -167,6 +167,7 @@ Async<FileAnswer> FileConnection::Await(std::uint64_t id, std::shared_ptr<Waiter
     co_return absl::UnavailableError("the file process didn't answer; try again");
   }
   CO_RETURN_IF_ERROR(waiter->status);
+  waiter->answer.from = self;
   co_return std::move(waiter->answer);
 }
 

@@ -22,10 +22,14 @@
 
 namespace sandkeep {
 
+class FileConnection;
+
 // What came back for one request: one reply, or the parts of a long one joined.
 struct FileAnswer {
   files::v1::Reply reply;
   UniqueFd file;
+  // Who said it: handles are of one process.
+  std::shared_ptr<FileConnection> from;
 };
 
 class FileConnection : public std::enable_shared_from_this<FileConnection> {

@@ -90,12 +90,12 @@ Async<std::uint64_t> FileDesk::HandleOf(std::shared_ptr<FileConnection> connecti
   co_return handle;
 }
 
-Async<FileAnswer> FileDesk::Answer(EngineName volume, RelPath path, int limit, Ask ask) {
+Async<FileAnswer> FileDesk::Answer(EngineName volume, RelPath path, Details details, Ask ask) {
   const std::shared_ptr<FileDesk> self = shared_from_this();
   CO_ASSIGN_OR_RETURN(const auto connection, co_await Connected());
   CO_ASSIGN_OR_RETURN(const std::uint64_t handle, co_await HandleOf(connection, volume));
   Request request;
-  ask(request, handle, path.bytes(), limit);
+  ask(request, handle, path.bytes(), details);
   CO_ASSIGN_OR_RETURN(FileAnswer answer, co_await connection->Call(std::move(request)));
   if (answer.reply.error() != 0) co_return FileError(answer.reply.error(), path.bytes());
   co_return answer;

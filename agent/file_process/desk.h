@@ -33,9 +33,14 @@ class FileDesk : public std::enable_shared_from_this<FileDesk> {
   const Strand& strand() const { return strand_; }
 
   // Asks about a path in a volume: `ask` fills in the call.
+  struct Details {
+    int limit = 0;
+    bool flag = false;  // make_parents, recursive
+    std::string part;
+  };
   using Ask = void (*)(files::v1::Request& request, std::uint64_t handle, const std::string& path,
-                       int limit);
-  Async<FileAnswer> Answer(EngineName volume, RelPath path, int limit, Ask ask);
+                       const Details& details);
+  Async<FileAnswer> Answer(EngineName volume, RelPath path, Details details, Ask ask);
 
   void Drop(const EngineName& volume);
   void Close();

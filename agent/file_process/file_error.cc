@@ -25,6 +25,14 @@ absl::Status FileError(int error, std::string_view path) {
       return absl::InvalidArgumentError(StrCat(shown, " is not a regular file or folder"));
     case EISDIR:
       return absl::InvalidArgumentError(StrCat(shown, " is a folder"));
+    case EEXIST:
+      return absl::AlreadyExistsError(StrCat(shown, " exists already"));
+    case ENOTEMPTY:
+      return absl::UnavailableError(
+          StrCat("something was written into ", shown, " while it was removed; try again"));
+    case EMLINK:
+      return absl::InvalidArgumentError(
+          StrCat("folders nest too deeply in ", shown, ": remove it with a command"));
     case ENAMETOOLONG:
       return absl::InvalidArgumentError(StrCat(shown, " is too long"));
     case EBADF:

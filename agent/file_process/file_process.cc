@@ -10,6 +10,7 @@
 
 #include "absl/strings/escaping.h"
 #include "agent/file_process/desk.h"
+#include "agent/file_process/pending_file.h"
 #include "common/await_on.h"
 #include "common/digest.h"
 #include "common/limits.h"
@@ -25,24 +26,10 @@ using files::v1::Request;
 
 constexpr std::size_t kEtagBytes = 16;
 
-FileEntry ToEntry(const Entry& entry, std::string path) {
-  FileEntry file;
-  file.path = std::move(path);
-  file.mode = entry.mode();
-  file.size = entry.size();
-  file.modified = absl::FromUnixNanos(entry.modified_ns());
-  file.changed_ns = entry.changed_ns();
-  file.device = entry.device();
-  file.inode = entry.inode();
-  return file;
-}
-
 // What we see ourselves, not what it said.
 absl::StatusOr<OpenedFile> CheckOpened(UniqueFd file, const RelPath& path) {
   struct stat info{};
-  const int flags = file ? ::fcntl(file.get(), F_GETFL) : -1;
-  if (flags < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
-      (flags & (O_ACCMODE | O_PATH)) != O_RDONLY) {
+  if (!IsOpenedAs(file, O_RDONLY, S_IFREG) || ::fstat(file.get(), &info) != 0) {
     return absl::DataLossError("not a regular file to read");
   }
   OpenedFile opened;
@@ -63,33 +50,54 @@ bool IsName(std::string_view text) {
          text.find('/') == std::string_view::npos && text.find('\0') == std::string_view::npos;
 }
 
-void AskStat(Request& request, std::uint64_t handle, const std::string& path, int) {
+void AskStat(Request& request, std::uint64_t handle, const std::string& path,
+             const FileDesk::Details&) {
   request.mutable_stat()->set_volume(handle);
   request.mutable_stat()->set_path(path);
 }
 
-void AskOpen(Request& request, std::uint64_t handle, const std::string& path, int) {
+void AskOpen(Request& request, std::uint64_t handle, const std::string& path,
+             const FileDesk::Details&) {
   request.mutable_open()->set_volume(handle);
   request.mutable_open()->set_path(path);
 }
 
-void AskList(Request& request, std::uint64_t handle, const std::string& path, int limit) {
+void AskList(Request& request, std::uint64_t handle, const std::string& path,
+             const FileDesk::Details& details) {
   request.mutable_list()->set_volume(handle);
   request.mutable_list()->set_path(path);
-  request.mutable_list()->set_limit(static_cast<std::uint32_t>(limit));
+  request.mutable_list()->set_limit(static_cast<std::uint32_t>(details.limit));
+}
+
+void AskCreate(Request& request, std::uint64_t handle, const std::string& path,
+               const FileDesk::Details& details) {
+  request.mutable_create()->set_volume(handle);
+  request.mutable_create()->set_path(path);
+  request.mutable_create()->set_make_parents(details.flag);
+  request.mutable_create()->set_part(details.part);
+}
+
+void AskDelete(Request& request, std::uint64_t handle, const std::string& path,
+               const FileDesk::Details& details) {
+  request.mutable_delete_()->set_volume(handle);
+  request.mutable_delete_()->set_path(path);
+  request.mutable_delete_()->set_recursive(details.flag);
+  request.mutable_delete_()->set_max_entries(kMaxDeletedATurn);
 }
 
 Async<FileEntry> StatOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path) {
+  const FileDesk::Details none;
   CO_ASSIGN_OR_RETURN(const FileAnswer answer,
-                      co_await desk->Answer(std::move(volume), path, 0, AskStat));
+                      co_await desk->Answer(std::move(volume), path, none, AskStat));
   FileEntry entry = ToEntry(answer.reply.entry(), path.bytes());
   if (entry.regular() || entry.directory()) co_return entry;
   co_return desk->Distrust(absl::DataLossError("a stat of nothing"));
 }
 
 Async<OpenedFile> OpenOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path) {
+  const FileDesk::Details none;
   CO_ASSIGN_OR_RETURN(FileAnswer answer,
-                      co_await desk->Answer(std::move(volume), path, 0, AskOpen));
+                      co_await desk->Answer(std::move(volume), path, none, AskOpen));
   auto opened = CheckOpened(std::move(answer.file), path);
   if (!opened.ok()) co_return desk->Distrust(opened.status());
   co_return opened;
@@ -97,9 +105,10 @@ Async<OpenedFile> OpenOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelP
 
 Async<std::vector<FileEntry>> ListOn(std::shared_ptr<FileDesk> desk, EngineName volume,
                                      RelPath path, int limit) {
-  limit = std::clamp(limit, 0, kMaxListEntries);
+  FileDesk::Details details;
+  details.limit = std::clamp(limit, 0, kMaxListEntries);
   CO_ASSIGN_OR_RETURN(const FileAnswer answer,
-                      co_await desk->Answer(std::move(volume), path, limit, AskList));
+                      co_await desk->Answer(std::move(volume), path, details, AskList));
   std::vector<FileEntry> entries;
   for (const Entry& entry : answer.reply.entries().entries()) {
     if (!IsName(entry.path())) co_return desk->Distrust(absl::DataLossError("a strange name"));
@@ -109,6 +118,39 @@ Async<std::vector<FileEntry>> ListOn(std::shared_ptr<FileDesk> desk, EngineName 
   std::sort(entries.begin(), entries.end(),
             [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; });
   co_return entries;
+}
+
+Async<std::unique_ptr<PendingFile>> CreateOn(std::shared_ptr<FileDesk> desk, EngineName volume,
+                                             RelPath path, bool make_parents, std::string part) {
+  FileDesk::Details details;
+  details.flag = make_parents;
+  details.part = std::move(part);
+  CO_ASSIGN_OR_RETURN(FileAnswer answer,
+                      co_await desk->Answer(std::move(volume), path, details, AskCreate));
+  if (!answer.reply.has_created() || !IsOpenedAs(answer.file, O_WRONLY, S_IFREG)) {
+    co_return desk->Distrust(absl::DataLossError("not a regular file to write"));
+  }
+  co_return MakePendingFile(desk->strand(), std::move(answer), path.bytes());
+}
+
+Async<std::int64_t> DeleteOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path,
+                             bool recursive) {
+  FileDesk::Details details;
+  details.flag = recursive;
+  std::int64_t removed = 0;
+  for (;;) {
+    const absl::StatusOr<FileAnswer> answer =
+        co_await desk->Answer(volume, path, details, AskDelete);
+    // Somebody else took the rest.
+    if (absl::IsNotFound(answer.status()) && removed > 0) co_return removed;
+    CO_RETURN_IF_ERROR(answer.status());
+    const files::v1::Deleted& deleted = answer->reply.deleted();
+    removed += deleted.removed();
+    if (!deleted.more()) co_return removed;
+    if (deleted.removed() <= 0) {
+      co_return desk->Distrust(absl::DataLossError("removing without end"));
+    }
+  }
 }
 
 class StrandedFileProcess : public FileProcess {
@@ -130,6 +172,15 @@ class StrandedFileProcess : public FileProcess {
   }
   Async<std::vector<FileEntry>> List(EngineName volume, RelPath path, int limit) override {
     auto call = ListOn(desk_, std::move(volume), std::move(path), limit);
+    return AwaitOn(desk_->strand(), std::move(call));
+  }
+  Async<std::unique_ptr<PendingFile>> Create(EngineName volume, RelPath path, bool make_parents,
+                                             std::string part) override {
+    auto call = CreateOn(desk_, std::move(volume), std::move(path), make_parents, std::move(part));
+    return AwaitOn(desk_->strand(), std::move(call));
+  }
+  Async<std::int64_t> Delete(EngineName volume, RelPath path, bool recursive) override {
+    auto call = DeleteOn(desk_, std::move(volume), std::move(path), recursive);
     return AwaitOn(desk_->strand(), std::move(call));
   }
   void Drop(const EngineName& volume) override {

@@ -1,6 +1,6 @@
-// The agent's handle on sandkeep-files, the process that opens files below volumes in the
-// sandboxes' user namespace. It is started on first use and again if it dies; volumes are handed
-// over again by themselves. Thread-safe; calls resume on the caller's executor.
+// The agent's handle on sandkeep-files, the process that opens, makes and removes files below
+// volumes in the sandboxes' user namespace. It is started on first use and again if it dies;
+// volumes are handed over again by themselves. Thread-safe; calls resume on the caller's executor.
 //
 // Errors: NotFound, InvalidArgument (a symlink in the way, leaves the workspace, not a regular file
 // or folder: the message says which), PermissionDenied, ResourceExhausted, Unavailable (the process
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,33 @@ struct OpenedFile {
   UniqueFd file;  // Read-only, a regular file.
 };
 
+// What must be true of the target when a written file takes its place.
+struct TakeTerms {
+  bool must_be_new = false;           // AlreadyExists otherwise.
+  std::optional<FileEntry> expected;  // Aborted if it is another one.
+  std::int64_t size = -1;             // Aborted if the file itself isn't of this size; -1: any.
+};
+
+// A file that has taken its place, and its folder, which is to be flushed.
+struct TakenFile {
+  FileEntry entry;
+  UniqueFd folder;
+};
+
+// A file that is being written beside its target; Commit puts it there. Destroyed without it, a
+// part stays for the next Create, and any other is gone. Any thread.
+class PendingFile {
+ public:
+  virtual ~PendingFile() = default;
+  virtual const UniqueFd& file() const = 0;                    // To write; a regular file.
+  virtual std::int64_t received() const = 0;                   // What a part has already.
+  virtual const std::optional<FileEntry>& target() const = 0;  // Absent: nothing is there.
+  // Once. Flush the bytes before.
+  virtual Async<TakenFile> Commit(TakeTerms terms) = 0;
+  // Once, instead: a part goes too.
+  virtual Async<void> Abandon() = 0;
+};
+
 class FileProcess {
  public:
   virtual ~FileProcess() = default;
@@ -52,6 +80,11 @@ class FileProcess {
   virtual Async<OpenedFile> Open(EngineName volume, RelPath path) = 0;
   // At most `limit` entries, by name; symlinks and other kinds are shown, not followed.
   virtual Async<std::vector<FileEntry>> List(EngineName volume, RelPath path, int limit) = 0;
+  // `part`: 16 bytes that name what is written in several goes, or empty.
+  virtual Async<std::unique_ptr<PendingFile>> Create(EngineName volume, RelPath path,
+                                                     bool make_parents, std::string part) = 0;
+  // How many went. A folder only if `recursive`; a symlink goes itself.
+  virtual Async<std::int64_t> Delete(EngineName volume, RelPath path, bool recursive) = 0;
   // The volume is gone.
   virtual void Drop(const EngineName& volume) = 0;
 };

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "agent/file_process/beneath.h"
+#include "agent/file_process/remover.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 
@@ -38,6 +41,20 @@ void Fill(Entry& entry, const struct stat& info) {
   entry.set_device(info.st_dev);
   entry.set_inode(info.st_ino);
 }
+
+// What of a file tells it from another one.
+struct stat ToStat(const Entry& entry) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  struct stat info{};
+  info.st_size = entry.size();
+  info.st_ctim.tv_sec = entry.changed_ns() / kSecond;
+  info.st_ctim.tv_nsec = entry.changed_ns() % kSecond;
+  info.st_dev = entry.device();
+  info.st_ino = entry.inode();
+  return info;
+}
+
+constexpr std::size_t kPartBytes = 16;
 
 }  // namespace
 
@@ -113,11 +130,14 @@ absl::Status FileServer::Handle(Frame frame) {
       return Open(id, request.open());
     case Request::kList:
       return List(id, request.list());
+    case Request::kCreate:
+      return Create(id, request.create());
+    case Request::kCommit:
+      return Commit(id, request.commit());
+    case Request::kDelete:
+      return Delete(id, request.delete_());
     case Request::kPing:
       return Pong(id);
-    case Request::kCreate:
-    case Request::kCommit:
-    case Request::kDelete:
     case Request::kMeasure:
     case Request::CALL_NOT_SET:
       break;
@@ -190,6 +210,61 @@ absl::Status FileServer::List(std::uint64_t id, const files::v1::List& request) 
   RETURN_IF_ERROR(sent);
   if (error != 0) return Answer(id, error);
   reply.mutable_entries()->set_truncated(truncated);
+  return Send(reply);
+}
+
+absl::Status FileServer::Create(std::uint64_t id, const files::v1::Create& request) {
+  const int volume = Volume(request.volume());
+  if (volume < 0) return Answer(id, EBADF);
+  if (files_.size() >= kMaxFileParts) return Answer(id, ENFILE);
+  const std::string& part = request.part();
+  if (!part.empty() && part.size() != kPartBytes) return Answer(id, EINVAL);
+  NewFile::Made made =
+      NewFile::Make(volume, request.path(), request.make_parents(), absl::BytesToHexString(part));
+  if (made.error != 0) return Answer(id, made.error);
+  Reply reply;
+  reply.set_id(id);
+  files::v1::Created& created = *reply.mutable_created();
+  created.set_handle(next_file_++);
+  created.set_received(made.received);
+  if (made.target.has_value()) Fill(*created.mutable_target(), *made.target);
+  const int write_end = made.file.file().get();
+  files_.emplace(created.handle(), std::move(made.file));
+  return Send(reply, write_end);
+}
+
+absl::Status FileServer::Commit(std::uint64_t id, const files::v1::Commit& request) {
+  const auto found = files_.find(request.handle());
+  if (found == files_.end()) return Answer(id, EBADF);
+  NewFile file = std::move(found->second);
+  files_.erase(found);
+  if (request.abandon()) file.Abandon();
+  if (request.keep()) file.LetGo();
+  if (request.abandon() || request.keep()) return Answer(id, 0);
+  CommitTerms terms{.must_be_new = request.must_be_new(), .expected = {}, .size = request.size()};
+  if (request.has_expected()) terms.expected = ToStat(request.expected());
+  struct stat info{};
+  if (const int error = file.Commit(terms, info); error != 0) {
+    file.LetGo();
+    return Answer(id, error);
+  }
+  Reply reply;
+  reply.set_id(id);
+  Fill(*reply.mutable_entry(), info);
+  return Send(reply, file.folder().get());
+}
+
+absl::Status FileServer::Delete(std::uint64_t id, const files::v1::Delete& request) {
+  const int volume = Volume(request.volume());
+  if (volume < 0) return Answer(id, EBADF);
+  const int most =
+      static_cast<int>(std::min<std::uint32_t>(request.max_entries(), kMaxListEntries));
+  const Removal removal = RemoveBeneath(volume, request.path(), request.recursive(), most);
+  if (removal.error != 0) return Answer(id, removal.error);
+  Reply reply;
+  reply.set_id(id);
+  reply.mutable_deleted()->set_removed(removal.removed);
+  reply.mutable_deleted()->set_more(removal.more);
   return Send(reply);
 }
 

@@ -1,6 +1,6 @@
 // The serving half of proto/sandkeep/files/v1: requests in, replies out, one after the other. Lives
-// in sandkeep-files; one thread. What it opens for others it closes at once: it holds volumes and
-// nothing else.
+// in sandkeep-files; one thread. What it opens for others it closes at once: it holds volumes, and
+// files that are being written until they are committed, and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "agent/file_process/new_file.h"
 #include "common/frame_socket.h"
 #include "common/unique_fd.h"
 #include "sandkeep/files/v1/files.pb.h"
@@ -33,6 +34,9 @@ class FileServer {
   absl::Status Stat(std::uint64_t id, const files::v1::Stat& request);
   absl::Status Open(std::uint64_t id, const files::v1::Open& request);
   absl::Status List(std::uint64_t id, const files::v1::List& request);
+  absl::Status Create(std::uint64_t id, const files::v1::Create& request);
+  absl::Status Commit(std::uint64_t id, const files::v1::Commit& request);
+  absl::Status Delete(std::uint64_t id, const files::v1::Delete& request);
   absl::Status Pong(std::uint64_t id);
   absl::Status Answer(std::uint64_t id, int error);
   // -1: no such volume.
@@ -41,6 +45,8 @@ class FileServer {
   FrameSocket agent_;
   std::uint64_t ping_ = 0;
   absl::flat_hash_map<std::uint64_t, UniqueFd> volumes_;
+  std::uint64_t next_file_ = 1;
+  absl::flat_hash_map<std::uint64_t, NewFile> files_;
 };
 
 }  // namespace sandkeep

@@ -7,10 +7,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <memory>
 
 namespace sandkeep {
@@ -24,10 +27,14 @@ int BecomeRootInside() {
   return ErrnoUnless(::setresuid(0, 0, 0) == 0);
 }
 
-int KeepOnlyReading() {
+// What root of a sandbox may do to the files in it, and no more: read and write any, give one to
+// its owner, remove from anybody's folder.
+constexpr unsigned long kKept[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER};
+
+int KeepOnlyFiles() {
   // The bounding set first: it takes CAP_SETPCAP to shrink it. The kernel ends the list.
   for (unsigned long capability = 0;; ++capability) {
-    if (capability == CAP_DAC_READ_SEARCH) continue;
+    if (std::find(std::begin(kKept), std::end(kKept), capability) != std::end(kKept)) continue;
     if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
       if (errno == EINVAL) break;
       return errno;
@@ -36,11 +43,14 @@ int KeepOnlyReading() {
   if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return errno;
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
-  data[0].effective = data[0].permitted = 1U << CAP_DAC_READ_SEARCH;
+  for (const unsigned long kept : kKept) data[0].permitted |= 1U << kept;
+  data[0].effective = data[0].permitted;
   return ErrnoUnless(::syscall(SYS_capset, &header, data) == 0);
 }
 
 int ForbidAll() {
+  // Folders that are made for a file are as a program in the sandbox would make them.
+  ::umask(022);
   const rlimit none{0, 0};
   if (::setrlimit(RLIMIT_CORE, &none) != 0) return errno;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
@@ -51,9 +61,11 @@ int ForbidAll() {
 constexpr int kAllowed[] = {
     // Requests and replies.
     SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
-    // Files below volumes. There is no open, no write to a file, no exec, no socket.
+    // Files below volumes. There is no open, no write to a file, no exec, no socket: what is
+    // written, the agent writes.
     SCMP_SYS(openat2), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(getdents64),
-    SCMP_SYS(fcntl), SCMP_SYS(close), SCMP_SYS(lseek),
+    SCMP_SYS(fcntl), SCMP_SYS(close), SCMP_SYS(lseek), SCMP_SYS(mkdirat), SCMP_SYS(linkat),
+    SCMP_SYS(renameat2), SCMP_SYS(unlinkat), SCMP_SYS(fchmod), SCMP_SYS(fchown),
     // Memory and the C library.
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex),
     SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn),
@@ -88,7 +100,7 @@ int EnterUserNamespace() { return ErrnoUnless(::unshare(CLONE_NEWUSER) == 0); }
 
 int DropPrivileges() {
   if (const int error = BecomeRootInside(); error != 0) return error;
-  if (const int error = KeepOnlyReading(); error != 0) return error;
+  if (const int error = KeepOnlyFiles(); error != 0) return error;
   return ForbidAll();
 }
 

@@ -1,6 +1,6 @@
 // How sandkeep-files gives up everything that it doesn't need: it becomes root of a user namespace
-// of its own, keeps the one right to read any file of the ids mapped there, and then can make no
-// system call but those of its work. One thread, before the first request.
+// of its own, keeps the rights over files that root has there, of the ids mapped there, and then
+// can make no system call but those of its work. One thread, before the first request.
 #pragma once
 
 namespace sandkeep {
@@ -9,7 +9,7 @@ namespace sandkeep {
 // 0 if all is well; so do the others.
 int EnterUserNamespace();
 
-// After the maps are written: ids 0, no group, CAP_DAC_READ_SEARCH only, no new privileges,
+// After the maps are written: ids 0, no group, only the rights over files, no new privileges,
 // undumpable.
 int DropPrivileges();
 

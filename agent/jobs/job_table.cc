@@ -35,6 +35,7 @@ class OwnedTable : public JobTable {
   }
   Async<void> Detach(Outcome lost) override { return table_->Detach(std::move(lost)); }
   Async<void> Forget(absl::Time ended_before) override { return table_->Forget(ended_before); }
+  void RenewStandby() override { table_->RenewStandby(); }
   std::int64_t output_bytes() const override { return table_->jobs().output_bytes(); }
   absl::Time oldest_output() const override {
     const Table::EntryPtr oldest = table_->jobs().OldestWithOutput();

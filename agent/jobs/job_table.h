@@ -77,6 +77,9 @@ class JobTable {
   // reads.
   virtual Async<void> Forget(absl::Time ended_before) = 0;
 
+  // The workspace was written to from outside: no command runs in a shell that began before.
+  virtual void RenewStandby() = 0;
+
   // What is kept of its jobs' output.
   virtual std::int64_t output_bytes() const = 0;
   // When the first job ended whose output could go. The infinite future: there is none.

@@ -5,6 +5,9 @@
 // command lives in the sandbox any more, it serves the very next command, and only one that asks
 // for nothing special; any other ends it, since that may change what a shell reads when it starts.
 //
+// A file of the workspace that is written from outside may be one that a shell reads, too: the one
+// that waits then is replaced.
+//
 // Of one table, on its strand. Trust: init and the shell are hostile; both get nothing here but a
 // pipe's end and a file that no other reads.
 #pragma once
@@ -42,6 +45,10 @@ class Standby {
   // The shell that has the command written to it. Nothing: start one for it; the one there was
   // isn't any more.
   std::optional<StandbyShell> Take(const JobSpec& spec);
+
+  // Ends the one there is, if any: the next command gets its own, or another one that Make asks
+  // for.
+  void Drop() { shell_.reset(); }
 
   // Its id names a job now.
   void Used(const JobId& id) { ids_.erase(id); }

@@ -56,6 +56,7 @@ class Table : public std::enable_shared_from_this<Table>,
   Async<void> Detach(Outcome lost);
   Async<void> Forget(absl::Time ended_before);
   Async<void> ForgetOldest();
+  void RenewStandby();
 
  private:
   void OnStarted(const JobId& id) override;

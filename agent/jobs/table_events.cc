@@ -142,6 +142,12 @@ void Table::MakeStandby() {
   });
 }
 
+void Table::RenewStandby() {
+  standby_.Drop();
+  // While something lives, another would only wait for its end: the next command asks for one.
+  if (link_ && jobs_.live() == 0) MakeStandby();
+}
+
 asio::awaitable<void> Table::ForgetSurplus(std::shared_ptr<Table> self) {
   auto forget = self->Forget(absl::InfinitePast());
   const absl::Status forgotten = co_await std::move(forget);

@@ -17,13 +17,6 @@
 namespace sandkeep {
 namespace {
 
-SandboxFile FileOf(const Sandbox& sandbox, FileEntry entry, UniqueFd file) {
-  return SandboxFile{.key = sandbox.key(),
-                     .generation = sandbox.generation(),
-                     .entry = std::move(entry),
-                     .file = std::move(file)};
-}
-
 ManagerLimits Consistent(ManagerLimits limits) {
   limits.jobs.background = limits.background;
   return limits;
@@ -176,25 +169,6 @@ absl::StatusOr<SandboxSnapshot> Manager::Get(const SandboxRef& ref) const {
 Async<RemovedSandbox> Manager::Remove(SandboxRef ref, bool remove_volume) {
   CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
   co_return co_await sandbox->Remove(remove_volume);
-}
-
-Async<SandboxFile> Manager::StatFile(SandboxRef ref, RelPath path) {
-  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
-  CO_ASSIGN_OR_RETURN(FileEntry entry,
-                      co_await context_.files.Stat(sandbox->volume(), std::move(path)));
-  co_return FileOf(*sandbox, std::move(entry), UniqueFd());
-}
-
-Async<SandboxFile> Manager::OpenFile(SandboxRef ref, RelPath path) {
-  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
-  CO_ASSIGN_OR_RETURN(OpenedFile opened,
-                      co_await context_.files.Open(sandbox->volume(), std::move(path)));
-  co_return FileOf(*sandbox, std::move(opened.entry), std::move(opened.file));
-}
-
-Async<std::vector<FileEntry>> Manager::ListFiles(SandboxRef ref, RelPath path, int limit) {
-  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
-  co_return co_await context_.files.List(sandbox->volume(), std::move(path), limit);
 }
 
 Async<EngineInfo> Manager::Engine() { return AwaitOn(strand_, EngineHere()); }

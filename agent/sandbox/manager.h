@@ -40,7 +40,10 @@ class Manager : public SandboxManager {
   Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) override;
   Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) override;
   Async<SandboxFile> OpenFile(SandboxRef ref, RelPath path) override;
-  Async<std::vector<FileEntry>> ListFiles(SandboxRef ref, RelPath path, int limit) override;
+  Async<FileListing> ListFiles(SandboxRef ref, FileQuery query) override;
+  Async<SandboxNewFile> CreateFile(SandboxRef ref, RelPath path, NewFileSpec spec) override;
+  Async<SandboxTakenFile> CommitFile(SandboxNewFile file, TakeTerms terms) override;
+  Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) override;
   Async<ManagerInfo> Info() override;
   Async<std::vector<GarbageDecision>> CollectGarbage(bool dry_run) override;
 
@@ -53,6 +56,10 @@ class Manager : public SandboxManager {
   std::shared_ptr<Sandbox> FindOrMake(const PrincipalId& principal, const Label& label);
   std::shared_ptr<Sandbox> MakeNew(const PrincipalId& principal, const Label& label);
   Async<EngineInfo> Engine();
+
+  // ---- manager_files.cc ----
+  Async<void> CheckRoom(std::int64_t size);
+  Async<Arrival> MakeReadyForFiles(const SandboxRef& ref);
   Async<EngineInfo> EngineHere();
 
   // ---- manager_recovery.cc ----

@@ -79,6 +79,10 @@ Async<JobSnapshot> Sandbox::SignalJob(JobId id, int signal, absl::Duration grace
   return OnStrand(SignalJobHere(std::move(id), signal, grace));
 }
 
+Async<Arrival> Sandbox::ReadyForFiles() { return OnStrand(ReadyForFilesHere()); }
+
+Async<void> Sandbox::FilesChanged() { return OnStrand(FilesChangedHere()); }
+
 Async<void> Sandbox::ForgetJobs(absl::Time ended_before) {
   return OnStrand(ForgetJobsHere(ended_before));
 }
@@ -136,6 +140,17 @@ Async<JobSnapshot> Sandbox::SignalJobHere(JobId id, int signal, absl::Duration g
   // Who gives a grace wants it to end; who gives none wants it to hear.
   const bool cancel = grace > absl::ZeroDuration();
   co_return co_await jobs_->Signal(std::move(id), signal, grace, cancel);
+}
+
+Async<Arrival> Sandbox::ReadyForFilesHere() {
+  const CallGuard call(*this);
+  if (volume_exists_ && recorded_ && !forgotten_) co_return Arrival::kRunning;
+  co_return co_await EnsureRunning();
+}
+
+Async<void> Sandbox::FilesChangedHere() {
+  jobs_->RenewStandby();
+  co_return co_await Touch(context_.clock.Now());
 }
 
 Async<void> Sandbox::ForgetJobsHere(absl::Time ended_before) {

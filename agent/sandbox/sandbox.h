@@ -77,6 +77,10 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<std::int64_t> SendInput(JobId id, std::string data, bool end);
   Async<JobSnapshot> SignalJob(JobId id, int signal, absl::Duration grace);
   Async<RemovedSandbox> Remove(bool remove_volume);
+  // There is a workspace to write to: a sandbox that never was is made. Aborted: as StartJob.
+  Async<Arrival> ReadyForFiles();
+  // Somebody wrote to the workspace from outside.
+  Async<void> FilesChanged();
 
   // At the agent's start: takes over the container that the row names, in the state that the engine
   // says (nullopt: it is gone).
@@ -100,6 +104,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<std::vector<JobSnapshot>> ListJobsHere(int limit);
   Async<std::int64_t> SendInputHere(JobId id, std::string data, bool end);
   Async<JobSnapshot> SignalJobHere(JobId id, int signal, absl::Duration grace);
+  Async<Arrival> ReadyForFilesHere();
+  Async<void> FilesChangedHere();
   Async<void> ForgetJobsHere(absl::Time ended_before);
   Async<void> LookAgainHere();
   Async<void> ForgetOldestOutputHere();

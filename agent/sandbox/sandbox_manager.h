@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "agent/file_process/file_process.h"
+#include "agent/file_process/search.h"
 #include "agent/jobs/job_table.h"
 #include "agent/runtime/container_runtime.h"
 #include "agent/store/store.h"
@@ -82,6 +83,26 @@ struct SandboxFile {
   UniqueFd file;  // Only from OpenFile.
 };
 
+// A file that is being written to a sandbox, which is busy as long as this lives.
+struct SandboxNewFile {
+  SandboxRef ref;
+  std::shared_ptr<PendingFile> file;
+  bool new_sandbox = false;
+};
+
+// It has taken its place.
+struct SandboxTakenFile {
+  SandboxFile file;
+  UniqueFd folder;  // To flush.
+};
+
+// How a file is to be made.
+struct NewFileSpec {
+  bool make_parents = false;
+  std::string part;       // 16 bytes of an upload, or empty.
+  std::int64_t size = 0;  // What it will need of the disk.
+};
+
 struct ManagerLimits {
   absl::Duration max_timeout = absl::Seconds(900);  // SANDBOX_MAX_TIMEOUT
   absl::Duration background = absl::Hours(12);      // SANDBOX_BACKGROUND
@@ -144,7 +165,12 @@ class SandboxManager {
 
   virtual Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) = 0;
   virtual Async<SandboxFile> OpenFile(SandboxRef ref, RelPath path) = 0;
-  virtual Async<std::vector<FileEntry>> ListFiles(SandboxRef ref, RelPath path, int limit) = 0;
+  virtual Async<FileListing> ListFiles(SandboxRef ref, FileQuery query) = 0;
+  // `ref` has principal and label, which may be new, or a key. ResourceExhausted: the disk is
+  // nearly full.
+  virtual Async<SandboxNewFile> CreateFile(SandboxRef ref, RelPath path, NewFileSpec spec) = 0;
+  virtual Async<SandboxTakenFile> CommitFile(SandboxNewFile file, TakeTerms terms) = 0;
+  virtual Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) = 0;
 
   virtual Async<ManagerInfo> Info() = 0;
   // What no sandbox needs. Only the dry run is served: Unimplemented otherwise.

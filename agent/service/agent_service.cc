@@ -26,10 +26,10 @@ enum class OnLeave { kStop, kGoOn };
 
 class AgentService : public v1::Agent::CallbackService {
  public:
-  AgentService(boost::asio::any_io_executor executor, SandboxManager& manager, FileReader& reader,
+  AgentService(boost::asio::any_io_executor executor, SandboxManager& manager, FileDisk& disk,
                HostFacts facts, Peer peer)
       : executor_(std::move(executor)),
-        handlers_(manager, reader, std::move(facts), std::move(peer)),
+        handlers_(manager, disk, std::move(facts), std::move(peer)),
         calls_(kMaxCallsPerUid) {}
 
   Writer<v1::JobEvent>* StartJob(Context*, const v1::StartJobRequest* request) override {
@@ -76,6 +76,22 @@ class AgentService : public v1::Agent::CallbackService {
                         v1::FileInfo* response) override {
     return Unary(RpcOf("StatFile"), OnLeave::kStop, &Handlers::StatFile, request, response);
   }
+  grpc::ServerReadReactor<v1::WriteFileRequest>* WriteFile(
+      Context*, v1::WriteFileResponse* response) override {
+    const Rpc& rpc = RpcOf("WriteFile");
+    auto place = Admit(rpc, 0);
+    if (!place.ok()) {
+      return Settled<grpc::ServerReadReactor<v1::WriteFileRequest>>::Make(place.status());
+    }
+    auto work = [this, response](Handlers::FileParts& parts) {
+      return handlers_.WriteFile(parts, *response);
+    };
+    return ReadReactor<v1::WriteFileRequest>::Start(executor_, *std::move(place), work);
+  }
+  UnaryAnswer* DeleteFile(Context*, const v1::DeleteFileRequest* request,
+                          v1::DeleteFileResponse* response) override {
+    return Unary(RpcOf("DeleteFile"), OnLeave::kGoOn, &Handlers::DeleteFile, request, response);
+  }
   UnaryAnswer* ListFiles(Context*, const v1::ListFilesRequest* request,
                          v1::ListFilesResponse* response) override {
     return Unary(RpcOf("ListFiles"), OnLeave::kStop, &Handlers::ListFiles, request, response);
@@ -102,14 +118,6 @@ class AgentService : public v1::Agent::CallbackService {
   }
   UnaryAnswer* OpenFile(Context*, const v1::OpenFileRequest*, v1::OpenFileResponse*) override {
     return NotServed<UnaryAnswer>(RpcOf("OpenFile"));
-  }
-  grpc::ServerReadReactor<v1::WriteFileRequest>* WriteFile(Context*,
-                                                           v1::WriteFileResponse*) override {
-    return NotServed<grpc::ServerReadReactor<v1::WriteFileRequest>>(RpcOf("WriteFile"));
-  }
-  UnaryAnswer* DeleteFile(Context*, const v1::DeleteFileRequest*,
-                          v1::DeleteFileResponse*) override {
-    return NotServed<UnaryAnswer>(RpcOf("DeleteFile"));
   }
   UnaryAnswer* RenderImage(Context*, const v1::RenderImageRequest*,
                            v1::RenderImageResponse*) override {
@@ -195,9 +203,9 @@ class AgentService : public v1::Agent::CallbackService {
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeAgentService(boost::asio::any_io_executor executor,
-                                                SandboxManager& manager, FileReader& reader,
+                                                SandboxManager& manager, FileDisk& disk,
                                                 HostFacts facts, Peer peer) {
-  return std::make_unique<AgentService>(std::move(executor), manager, reader, std::move(facts),
+  return std::make_unique<AgentService>(std::move(executor), manager, disk, std::move(facts),
                                         std::move(peer));
 }
 

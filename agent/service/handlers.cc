@@ -17,8 +17,8 @@ namespace sandkeep {
 namespace asio = boost::asio;
 namespace v1 = agent::v1;
 
-Handlers::Handlers(SandboxManager& manager, FileReader& reader, HostFacts facts, Peer peer)
-    : manager_(manager), reader_(reader), facts_(std::move(facts)), peer_(std::move(peer)) {}
+Handlers::Handlers(SandboxManager& manager, FileDisk& disk, HostFacts facts, Peer peer)
+    : manager_(manager), disk_(disk), facts_(std::move(facts)), peer_(std::move(peer)) {}
 
 absl::Status Handlers::Admit(const Rpc& rpc, const SandboxRef& ref) const {
   if (ref.principal.has_value()) return MayName(peer_, rpc, *ref.principal);
@@ -163,60 +163,6 @@ Async<void> Handlers::RemoveSandbox(const v1::RemoveSandboxRequest& request,
   CO_ASSIGN_OR_RETURN(const RemovedSandbox removed, co_await std::move(removing));
   response.set_container_removed(removed.container);
   response.set_volume_removed(removed.volume);
-  co_return absl::OkStatus();
-}
-
-Async<void> Handlers::StatFile(const v1::StatFileRequest& request, v1::FileInfo& response) {
-  CO_ASSIGN_OR_RETURN(FileCall call, ParseStatFile(request));
-  CO_RETURN_IF_ERROR(Admit(RpcOf("StatFile"), call.ref));
-  auto looking = manager_.StatFile(std::move(call.ref), std::move(call.path));
-  CO_ASSIGN_OR_RETURN(const SandboxFile file, co_await std::move(looking));
-  Fill(&response, file);
-  co_return absl::OkStatus();
-}
-
-Async<void> Handlers::ReadFile(const v1::ReadFileRequest& request, FileChunks& chunks) {
-  CO_ASSIGN_OR_RETURN(ReadFileCall call, ParseReadFile(request));
-  CO_RETURN_IF_ERROR(Admit(RpcOf("ReadFile"), call.ref));
-  auto opening = manager_.OpenFile(std::move(call.ref), std::move(call.path));
-  CO_ASSIGN_OR_RETURN(SandboxFile file, co_await std::move(opening));
-  if (!call.if_etag.empty() && call.if_etag != file.entry.Etag()) {
-    co_return absl::AbortedError("the file is another by now");
-  }
-  const std::int64_t size = file.entry.size;
-  if (call.offset > size) {
-    co_return absl::OutOfRangeError(StrCat("offset: the file has ", size, " bytes"));
-  }
-  const std::int64_t end = call.offset + std::min(call.length.value_or(size), size - call.offset);
-  v1::FileChunk chunk;
-  Fill(chunk.mutable_info(), file);
-  const auto descriptor = std::make_shared<const UniqueFd>(std::move(file.file));
-  std::int64_t at = call.offset;
-  do {
-    const std::int64_t piece = std::min<std::int64_t>(end - at, kMaxFileChunk);
-    auto reading = reader_.Read(descriptor, at, static_cast<std::size_t>(piece));
-    CO_ASSIGN_OR_RETURN(std::string data, co_await std::move(reading));
-    chunk.set_offset(at);
-    chunk.set_data(std::move(data));
-    auto writing = chunks.Write(std::move(chunk));
-    CO_RETURN_IF_ERROR(co_await std::move(writing));
-    chunk.Clear();
-    at += piece;
-  } while (at < end);
-  co_return absl::OkStatus();
-}
-
-Async<void> Handlers::ListFiles(const v1::ListFilesRequest& request,
-                                v1::ListFilesResponse& response) {
-  CO_ASSIGN_OR_RETURN(ListFilesCall call, ParseListFiles(request));
-  CO_RETURN_IF_ERROR(Admit(RpcOf("ListFiles"), call.ref));
-  // One more than asked for, to know whether there are more.
-  auto listing = manager_.ListFiles(std::move(call.ref), std::move(call.path), call.limit + 1);
-  CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> files, co_await std::move(listing));
-  const std::size_t limit = static_cast<std::size_t>(call.limit);
-  const std::size_t shown = std::min(files.size(), limit);
-  for (std::size_t i = 0; i < shown; ++i) Fill(response.add_files(), files[i]);
-  response.set_truncated(files.size() > limit);
   co_return absl::OkStatus();
 }
 

@@ -6,7 +6,7 @@
 
 #include "agent/peer_listener/peer.h"
 #include "agent/sandbox/sandbox_manager.h"
-#include "agent/service/file_reader.h"
+#include "agent/service/file_disk.h"
 #include "agent/service/host_facts.h"
 #include "agent/service/reactor.h"
 #include "agent/service/rpc_table.h"
@@ -18,12 +18,14 @@ class Handlers {
  public:
   using JobEvents = StreamWriter<agent::v1::JobEvent>;
   using FileChunks = StreamWriter<agent::v1::FileChunk>;
+  using FileParts = StreamReader<agent::v1::WriteFileRequest>;
 
-  Handlers(SandboxManager& manager, FileReader& reader, HostFacts facts, Peer peer);
+  Handlers(SandboxManager& manager, FileDisk& disk, HostFacts facts, Peer peer);
 
   Async<void> StartJob(const agent::v1::StartJobRequest& request, JobEvents& events);
   Async<void> WatchJob(const agent::v1::WatchJobRequest& request, JobEvents& events);
   Async<void> ReadFile(const agent::v1::ReadFileRequest& request, FileChunks& chunks);
+  Async<void> WriteFile(FileParts& parts, agent::v1::WriteFileResponse& response);
 
   Async<void> SendInput(const agent::v1::SendInputRequest& request,
                         agent::v1::SendInputResponse& response);
@@ -41,6 +43,8 @@ class Handlers {
   Async<void> RemoveSandbox(const agent::v1::RemoveSandboxRequest& request,
                             agent::v1::RemoveSandboxResponse& response);
   Async<void> StatFile(const agent::v1::StatFileRequest& request, agent::v1::FileInfo& response);
+  Async<void> DeleteFile(const agent::v1::DeleteFileRequest& request,
+                         agent::v1::DeleteFileResponse& response);
   Async<void> ListFiles(const agent::v1::ListFilesRequest& request,
                         agent::v1::ListFilesResponse& response);
   Async<void> GetInfo(const agent::v1::GetInfoRequest& request, agent::v1::Info& response);
@@ -58,7 +62,7 @@ class Handlers {
   Async<void> Follow(std::unique_ptr<JobWatcher> watcher, JobEvents& events);
 
   SandboxManager& manager_;
-  FileReader& reader_;
+  FileDisk& disk_;
   const HostFacts facts_;
   const Peer peer_;
 };

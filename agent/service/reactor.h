@@ -1,5 +1,5 @@
-// From gRPC's server callbacks into coroutines: one unary call, and one stream that we write. For
-// agent_service.cc only.
+// From gRPC's server callbacks into coroutines: one unary call, one stream that we write, and one
+// that we read. For agent_service.cc only.
 //
 // gRPC's threads only post; each call is a coroutine on a strand of its own. A reactor owns itself
 // until OnDone; the coroutine's end finishes the call, and after that nothing touches its request
@@ -166,6 +166,55 @@ class StreamReactor : public grpc::ServerWriteReactor<Message>,
   std::optional<Message> last_;
   const std::shared_ptr<Pending<bool>> written_ = std::make_shared<Pending<bool>>();
   std::shared_ptr<StreamReactor> self_;
+};
+
+// What a caller sends in parts. Pulled: a slow disk stops the sender and fills no memory.
+template <typename Message>
+class StreamReader {
+ public:
+  virtual ~StreamReader() = default;
+  // nullopt: there is no more, be it that the caller is done or that it left. Who must know which,
+  // knows how much was to come.
+  virtual Async<std::optional<Message>> Next() = 0;
+};
+
+template <typename Message>
+class ReadReactor : public grpc::ServerReadReactor<Message>,
+                    public CallRoot,
+                    public StreamReader<Message> {
+ public:
+  using Work = std::function<Async<void>(StreamReader<Message>&)>;
+
+  static grpc::ServerReadReactor<Message>* Start(boost::asio::any_io_executor executor,
+                                                 CallCount::Place place, const Work& work) {
+    std::shared_ptr<ReadReactor> reactor(new ReadReactor(std::move(executor), std::move(place)));
+    reactor->self_ = reactor;
+    StreamReader<Message>* const reader = reactor.get();
+    reactor->Run([work, reader] { return work(*reader); });
+    return reactor.get();
+  }
+
+  Async<std::optional<Message>> Next() override {
+    this->StartRead(&message_);
+    // gRPC answers soon, also when the caller left; until then the message is its.
+    auto waiting = read_->TakeSurely();
+    const bool read = co_await std::move(waiting);
+    if (!read) co_return std::nullopt;
+    co_return std::optional<Message>(std::move(message_));
+  }
+
+ private:
+  ReadReactor(boost::asio::any_io_executor executor, CallCount::Place place)
+      : CallRoot(std::move(executor), std::move(place)) {}
+
+  void Finished(const absl::Status& status) override { this->Finish(ToGrpc(status)); }
+  void OnReadDone(bool ok) override { read_->Deliver(ok); }
+  void OnCancel() override { CancelFromAnyThread(); }
+  void OnDone() override { self_.reset(); }
+
+  Message message_;
+  const std::shared_ptr<Pending<bool>> read_ = std::make_shared<Pending<bool>>();
+  std::shared_ptr<ReadReactor> self_;
 };
 
 }  // namespace sandkeep

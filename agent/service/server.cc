@@ -12,7 +12,7 @@
 #include "agent/client/grpc_setup.h"
 #include "agent/peer_listener/peer_listener.h"
 #include "agent/service/agent_service.h"
-#include "agent/service/file_reader.h"
+#include "agent/service/file_disk.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -95,7 +95,7 @@ class Server : public AgentServer {
     for (const Peer& peer : options.peers) {
       ASSIGN_OR_RETURN(
           std::unique_ptr<PeerServer> server,
-          PeerServer::Make(MakeAgentService(executor, manager, reader_, facts, peer), memory));
+          PeerServer::Make(MakeAgentService(executor, manager, disk_, facts, peer), memory));
       routes.push_back({.uid = peer.uid, .take = server->Taker()});
       peers_.push_back(std::move(server));
     }
@@ -105,7 +105,7 @@ class Server : public AgentServer {
   }
 
  private:
-  FileReader reader_;
+  FileDisk disk_;
   std::vector<std::unique_ptr<PeerServer>> peers_;
   std::shared_ptr<PeerListener> listener_;
 };

@@ -17,6 +17,7 @@ constexpr int kDefaultJobs = 20;
 constexpr int kDefaultSandboxes = 100;
 constexpr int kDefaultFiles = 200;
 constexpr int kLastSignal = 64;
+constexpr std::size_t kUploadIdBytes = 16;
 
 absl::Status Wrong(std::string_view field, std::string_view expected) {
   return absl::InvalidArgumentError(StrCat(field, " ", expected));
@@ -251,15 +252,61 @@ absl::StatusOr<ReadFileCall> ParseReadFile(const v1::ReadFileRequest& request) {
   return ReadFileCall{std::move(ref), std::move(path), request.offset(), length, request.if_etag()};
 }
 
+absl::StatusOr<WriteFileCall> ParseWriteFile(const v1::WriteFileHeader& header) {
+  ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(header.sandbox()));
+  ASSIGN_OR_RETURN(RelPath path, ParseFilePath(header.path()));
+  if (header.size() < 0 || header.size() > kMaxUploadBytes) {
+    return Wrong("size", StrCat("must be 0 to ", kMaxUploadBytes));
+  }
+  if (!header.upload().empty() && header.upload().size() != kUploadIdBytes) {
+    return Wrong("upload", StrCat("must be ", kUploadIdBytes, " bytes"));
+  }
+  RETURN_IF_ERROR(CheckOffset("offset", header.offset()));
+  if (header.offset() > header.size()) return Wrong("offset", "must not be past the size");
+  if (header.upload().empty() && (header.offset() > 0 || header.abandon())) {
+    return Wrong("upload", "must be named");
+  }
+  if (!header.upload().empty() && header.append()) return Wrong("append", "is for no upload");
+  RETURN_IF_ERROR(CheckBytes("if_etag", header.if_etag(), kMaxEtagBytes));
+  const std::string& etag = header.if_etag();
+  const bool must_exist = etag == "*";
+  const bool must_be_new = etag == "-";
+  return WriteFileCall{.ref = std::move(ref),
+                       .path = std::move(path),
+                       .size = header.size(),
+                       .offset = header.offset(),
+                       .upload = header.upload(),
+                       .if_etag = must_exist || must_be_new ? "" : etag,
+                       .must_exist = must_exist,
+                       .must_be_new = must_be_new,
+                       .append = header.append(),
+                       .make_parents = header.make_parents(),
+                       .abandon = header.abandon()};
+}
+
+absl::StatusOr<DeleteFileCall> ParseDeleteFile(const v1::DeleteFileRequest& request) {
+  ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
+  ASSIGN_OR_RETURN(RelPath path, ParseFilePath(request.path()));
+  return DeleteFileCall{std::move(ref), std::move(path), request.recursive()};
+}
+
 absl::StatusOr<ListFilesCall> ParseListFiles(const v1::ListFilesRequest& request) {
   ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
   ASSIGN_OR_RETURN(RelPath path, ParsePath(request.path()));
-  if (!request.pattern().empty()) {
-    return absl::UnimplementedError("pattern: not served by this version");
+  absl::StatusOr<Glob> pattern = Glob::Parse(request.pattern());
+  if (!pattern.ok()) return In("pattern", pattern.status());
+  RETURN_IF_ERROR(CheckBytes("after", request.after(), kMaxPathBytes));
+  if (!request.after().empty() && request.newest_first()) {
+    return Wrong("after", "goes by name, not by time");
   }
   ASSIGN_OR_RETURN(const int limit,
                    LimitIn("limit", request.limit(), kDefaultFiles, kMaxListedFiles));
-  return ListFilesCall{std::move(ref), std::move(path), limit};
+  return ListFilesCall{.ref = std::move(ref),
+                       .query = {.path = std::move(path),
+                                 .pattern = *std::move(pattern),
+                                 .limit = static_cast<std::size_t>(limit),
+                                 .newest_first = request.newest_first(),
+                                 .after = request.after()}};
 }
 
 }  // namespace sandkeep

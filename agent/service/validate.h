@@ -67,8 +67,25 @@ struct ReadFileCall {
 };
 struct ListFilesCall {
   SandboxRef ref;
+  FileQuery query;
+};
+struct WriteFileCall {
+  SandboxRef ref;
   RelPath path;
-  int limit = 0;
+  std::int64_t size = 0;
+  std::int64_t offset = 0;  // Of an upload.
+  std::string upload;       // 16 bytes, or empty.
+  std::string if_etag;      // Empty: whatever is there.
+  bool must_exist = false;
+  bool must_be_new = false;
+  bool append = false;
+  bool make_parents = false;
+  bool abandon = false;
+};
+struct DeleteFileCall {
+  SandboxRef ref;
+  RelPath path;
+  bool recursive = false;
 };
 
 absl::StatusOr<StartJobCall> ParseStartJob(const agent::v1::StartJobRequest& request);
@@ -86,6 +103,8 @@ absl::StatusOr<SandboxRef> ParseOwnRef(const agent::v1::SandboxRef& ref);
 absl::StatusOr<SandboxRef> ParseRefOrKey(const agent::v1::SandboxRef& ref);
 absl::StatusOr<FileCall> ParseStatFile(const agent::v1::StatFileRequest& request);
 absl::StatusOr<ReadFileCall> ParseReadFile(const agent::v1::ReadFileRequest& request);
+absl::StatusOr<WriteFileCall> ParseWriteFile(const agent::v1::WriteFileHeader& header);
+absl::StatusOr<DeleteFileCall> ParseDeleteFile(const agent::v1::DeleteFileRequest& request);
 absl::StatusOr<ListFilesCall> ParseListFiles(const agent::v1::ListFilesRequest& request);
 
 }  // namespace sandkeep

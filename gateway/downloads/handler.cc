@@ -8,8 +8,8 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "gateway/downloads/folder_archive.h"
 #include "gateway/downloads/presentation.h"
-#include "gateway/downloads/validators.h"
 
 namespace sandkeep {
 namespace {
@@ -34,6 +34,14 @@ class Counted {
 };
 
 absl::Status WrongLink() { return absl::NotFoundError("no such link"); }
+absl::Status ExpiredLink() { return absl::OutOfRangeError("expired"); }
+
+// Asks for the rest of what this very file began as, in whatever form a range may have.
+bool Resumes(const http::Request& request, const Validators& validators) {
+  const std::string* condition = request.Find("if-range");
+  return request.Find("range") != nullptr && condition != nullptr &&
+         *condition == validators.etag();
+}
 
 http::Response PageOf(const absl::Status& status) {
   switch (status.code()) {
@@ -114,21 +122,26 @@ Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
   request.mutable_sandbox()->set_key(claim.key.text());
   CO_ASSIGN_OR_RETURN(const agent::v1::Sandbox sandbox, co_await agent_.GetSandbox(request));
   if (!keys_.HasPrincipal(sandbox.principal())) co_return WrongLink();
+  const LinkOwner owner{.principal = sandbox.principal(), .generation = sandbox.generation()};
   std::optional<JobId> job;
-  LinkVerdict verdict = signer_.Judge(claim, sandbox.generation());
+  LinkVerdict verdict = signer_.Judge(claim, owner);
   if (verdict == LinkVerdict::kWrong && claim.job().has_value()) {
     job = claim.job();
-    verdict = signer_.JudgeForJob(claim, sandbox.generation());
+    verdict = signer_.JudgeForJob(claim, owner);
   }
-  switch (verdict) {
-    case LinkVerdict::kGood:
-      co_return Target{.claim = std::move(claim), .job = std::move(job)};
-    case LinkVerdict::kExpired:
-      co_return absl::OutOfRangeError("expired");
-    case LinkVerdict::kWrong:
-      break;
+  std::optional<std::string> folder;
+  if (verdict == LinkVerdict::kWrong && claim.folder().has_value()) {
+    folder = claim.folder();
+    verdict = signer_.JudgeForFolder(claim, owner);
   }
-  co_return WrongLink();
+  if (verdict == LinkVerdict::kWrong) co_return WrongLink();
+  const bool expired = verdict == LinkVerdict::kExpired;
+  const bool is_file = !job.has_value() && !folder.has_value();
+  if (expired && (!is_file || !signer_.MayBeResumed(claim))) co_return ExpiredLink();
+  co_return Target{.claim = std::move(claim),
+                   .job = std::move(job),
+                   .folder = std::move(folder),
+                   .expired = expired};
 }
 
 Async<DownloadHandler::Target> DownloadHandler::Verify(std::string path) {
@@ -164,7 +177,39 @@ asio::awaitable<void> DownloadHandler::Handle(http::Exchange& exchange) {
     co_await SendOutput(exchange, target->claim.key, *target->job);
     co_return;
   }
-  co_await Answer(exchange, std::move(target->claim));
+  if (target->folder.has_value()) {
+    co_await SendFolder(exchange, std::move(target->claim), *std::move(target->folder));
+    co_return;
+  }
+  co_await Answer(exchange, *std::move(target));
+}
+
+// Made while it is sent: it has no length that could be told before, and no ranges.
+asio::awaitable<void> DownloadHandler::SendFolder(http::Exchange& exchange, LinkClaim claim,
+                                                  std::string folder) {
+  const Counted counted(archives_);
+  agent::v1::StatFileRequest stat;
+  stat.mutable_sandbox()->set_key(claim.key.text());
+  stat.set_path(folder);
+  const absl::StatusOr<agent::v1::FileInfo> info = co_await agent_.StatFile(stat);
+  absl::Status found = info.status();
+  if (info.ok() && info->type() != agent::v1::FileInfo::DIRECTORY) found = WrongLink();
+  if (found.ok() && counted.rank() > kMaxArchives) found = absl::UnavailableError("busy");
+  if (!found.ok()) {
+    http::Response page = PageOf(found);
+    co_await exchange.Send(std::move(page));
+    co_return;
+  }
+  const std::string name = folder.empty() ? "workspace.zip" : std::string(claim.path.Name());
+  http::Response head;
+  head.headers.push_back({"Content-Type", "application/zip"});
+  head.headers.push_back({"Content-Disposition", ContentDisposition("attachment", name)});
+  head.headers.push_back({"Cache-Control", "private, no-store"});
+  const bool begun = co_await exchange.Begin(std::move(head), std::nullopt);
+  if (!begun || exchange.request().method == "HEAD") co_return;
+  FolderArchive archive(agent_, exchange, claim.key, std::move(folder));
+  const bool whole = co_await archive.Send();
+  if (whole) co_await exchange.End();
 }
 
 // What the job has printed by now, as it is. Not a file: it has no length that could be told
@@ -197,17 +242,28 @@ asio::awaitable<void> DownloadHandler::SendOutput(http::Exchange& exchange, Sand
   if (going && part.ok()) co_await exchange.End();
 }
 
-asio::awaitable<void> DownloadHandler::Answer(http::Exchange& exchange, LinkClaim claim) {
+Validators DownloadHandler::ValidatorsOf(const LinkClaim& claim,
+                                         const agent::v1::FileInfo& info) const {
+  return Validators(signer_.Stamped(claim, info.etag()), info.modified_ms());
+}
+
+asio::awaitable<void> DownloadHandler::Answer(http::Exchange& exchange, Target target) {
+  const LinkClaim& claim = target.claim;
   agent::v1::StatFileRequest stat;
   SetFile(claim, stat.mutable_sandbox(), stat.mutable_path());
   const absl::StatusOr<agent::v1::FileInfo> info = co_await agent_.StatFile(stat);
-  const bool regular = info.ok() && info->type() == agent::v1::FileInfo::REGULAR;
-  if (!regular) {
-    http::Response page = PageOf(info.ok() ? WrongLink() : info.status());
+  absl::Status found = info.status();
+  if (info.ok() && info->type() != agent::v1::FileInfo::REGULAR) found = WrongLink();
+  // What an expired link says doesn't depend on whether its file is still there.
+  const bool resumes =
+      found.ok() && target.expired && Resumes(exchange.request(), ValidatorsOf(claim, *info));
+  if (target.expired && !resumes) found = ExpiredLink();
+  if (!found.ok()) {
+    http::Response page = PageOf(found);
     co_await exchange.Send(std::move(page));
     co_return;
   }
-  const Validators validators(info->etag(), info->modified_ms());
+  const Validators validators = ValidatorsOf(claim, *info);
   if (validators.ClientHasIt(exchange.request())) {
     http::Response unchanged{.status = 304, .headers = {}, .body = ""};
     AddFields(&unchanged, validators);
@@ -232,7 +288,7 @@ asio::awaitable<void> DownloadHandler::SendFile(http::Exchange& exchange,
                                                 const LinkClaim& claim, ByteRange range) {
   const bool partial = range.kind == ByteRange::Kind::kPart;
   std::int64_t left = partial ? range.length() : info.size();
-  const Validators validators(info.etag(), info.modified_ms());
+  const Validators validators = ValidatorsOf(claim, info);
   http::Response head =
       HeadOf(validators, PresentAs(claim.path.Name(), types_.Of(claim.path.Name())));
   if (partial) MakePartial(&head, range, info.size());

@@ -15,6 +15,12 @@ namespace {
 // Bumped if the meaning of what is signed ever changes; other uses of the same secret have another.
 constexpr std::string_view kFileTag = "sandkeep-download-1";
 constexpr std::string_view kOutputTag = "sandkeep-output-1";
+constexpr std::string_view kFolderTag = "sandkeep-folder-1";
+// Behind a folder's path; the workspace has none before it.
+constexpr std::string_view kArchive = ".zip";
+constexpr std::string_view kStampTag = "sandkeep-etag-1";
+// Of the HMAC in an ETag.
+constexpr std::size_t kStampBytes = 8;
 // Before a job's id, where a file has its path.
 constexpr std::string_view kJobs = ".jobs/";
 // Until the year 33658.
@@ -25,15 +31,29 @@ void AppendField(std::string* input, std::string_view field) {
   StrAppend(input, field.size(), ":", field);
 }
 
-std::string Sign(const Secret& secret, std::string_view tag, std::string_view generation,
-                 std::string_view key, std::string_view path, std::int64_t expiry) {
+// What is signed, but for the path.
+struct Signed {
+  std::string_view tag;
+  std::string_view generation;
+  std::string_view key;
+  std::int64_t expiry = 0;
+  std::int64_t epoch = 0;
+};
+
+std::string Sign(const Secret& secret, const Signed& link, std::string_view path) {
   std::string input;
-  AppendField(&input, tag);
-  AppendField(&input, generation);
-  AppendField(&input, key);
+  AppendField(&input, link.tag);
+  AppendField(&input, link.generation);
+  AppendField(&input, link.key);
   AppendField(&input, path);
-  AppendField(&input, StrCat(expiry));
+  AppendField(&input, StrCat(link.expiry));
+  if (link.epoch > 0) AppendField(&input, StrCat(link.epoch));
   return HmacSha256(secret.Reveal(), input).substr(0, kLinkSignatureBytes);
+}
+
+std::int64_t EpochOf(const LinkSecrets& secrets, std::string_view principal) {
+  const auto epoch = secrets.epochs.find(ToAbsl(principal));
+  return epoch == secrets.epochs.end() ? 0 : epoch->second;
 }
 
 std::string Base64Url(std::string_view bytes) { return absl::WebSafeBase64Escape(ToAbsl(bytes)); }
@@ -96,43 +116,90 @@ std::optional<JobId> LinkClaim::job() const {
   return *std::move(id);
 }
 
-LinkVerdict LinkSigner::JudgeAs(std::string_view tag, const LinkClaim& claim,
-                                std::string_view generation) const {
-  bool right = false;
-  for (const Secret& secret : keys_) {
-    right |= EqualInConstantTime(Sign(secret, tag, generation, claim.key.text(), claim.path.bytes(),
-                                      absl::ToUnixSeconds(claim.expiry)),
-                                 claim.signature);
+std::optional<std::string> LinkClaim::folder() const {
+  std::string_view name = path.bytes();
+  if (name.size() < kArchive.size() || name.substr(name.size() - kArchive.size()) != kArchive) {
+    return std::nullopt;
   }
-  if (!right) return LinkVerdict::kWrong;
-  return clock_.Now() < claim.expiry ? LinkVerdict::kGood : LinkVerdict::kExpired;
+  name.remove_suffix(kArchive.size());
+  // `a/.zip` would be the archive of `a/`, which nobody makes a link for.
+  if (!name.empty() && name.back() == '/') return std::nullopt;
+  return std::string(name);
 }
 
-LinkVerdict LinkSigner::Judge(const LinkClaim& claim, std::string_view generation) const {
-  return JudgeAs(kFileTag, claim, generation);
+LinkVerdict LinkSigner::JudgeAs(std::string_view tag, const LinkClaim& claim,
+                                const LinkOwner& owner) const {
+  const std::shared_ptr<const LinkSecrets> secrets = book_.Snapshot();
+  const absl::Time now = clock_.Now();
+  const Signed link{.tag = tag,
+                    .generation = owner.generation,
+                    .key = claim.key.text(),
+                    .expiry = absl::ToUnixSeconds(claim.expiry),
+                    .epoch = EpochOf(*secrets, owner.principal)};
+  bool right = false;
+  for (const LinkKey& key : secrets->keys) {
+    const std::string signature = Sign(key.secret, link, claim.path.bytes());
+    right |= EqualInConstantTime(signature, claim.signature) && now < key.ends;
+  }
+  if (!right || secrets->revoked.contains(claim.signature)) return LinkVerdict::kWrong;
+  return now < claim.expiry ? LinkVerdict::kGood : LinkVerdict::kExpired;
 }
 
-LinkVerdict LinkSigner::JudgeForJob(const LinkClaim& claim, std::string_view generation) const {
-  return JudgeAs(kOutputTag, claim, generation);
+LinkVerdict LinkSigner::Judge(const LinkClaim& claim, const LinkOwner& owner) const {
+  return JudgeAs(kFileTag, claim, owner);
+}
+
+LinkVerdict LinkSigner::JudgeForFolder(const LinkClaim& claim, const LinkOwner& owner) const {
+  return JudgeAs(kFolderTag, claim, owner);
+}
+
+LinkVerdict LinkSigner::JudgeForJob(const LinkClaim& claim, const LinkOwner& owner) const {
+  return JudgeAs(kOutputTag, claim, owner);
+}
+
+std::string LinkSigner::Stamped(const LinkClaim& claim, std::string_view etag) const {
+  // By the first of all keys, which is there as long as the database: a rotation ends no download.
+  const std::shared_ptr<const LinkSecrets> secrets = book_.Snapshot();
+  std::string input;
+  AppendField(&input, kStampTag);
+  AppendField(&input, claim.signature);
+  AppendField(&input, etag);
+  const std::string stamp =
+      HmacSha256(secrets->keys.back().secret.Reveal(), input).substr(0, kStampBytes);
+  return StrCat(etag, ".", Base64Url(stamp));
+}
+
+bool LinkSigner::MayBeResumed(const LinkClaim& claim) const {
+  return clock_.Now() < claim.expiry + absl::FromChrono(kResumeGrace);
 }
 
 std::string LinkSigner::MakeAs(std::string_view tag, std::string_view public_base,
-                               std::string_view key, std::string_view generation,
-                               std::string_view path) const {
+                               const mcp::LinkTarget& target, std::string_view path) const {
+  const std::shared_ptr<const LinkSecrets> secrets = book_.Snapshot();
   const std::int64_t expiry = absl::ToUnixSeconds(clock_.Now() + absl::FromChrono(lifetime_));
+  const Signed link{.tag = tag,
+                    .generation = target.generation,
+                    .key = target.key,
+                    .expiry = expiry,
+                    .epoch = EpochOf(*secrets, target.principal)};
   return StrCat(public_base, "/dl/", expiry, "/",
-                Base64Url(Sign(keys_.front(), tag, generation, key, path, expiry)), "/", key, "/",
+                Base64Url(Sign(secrets->keys.front().secret, link, path)), "/", target.key, "/",
                 PercentEncode(path, /*keep_slash=*/true));
 }
 
-std::string LinkSigner::Make(std::string_view public_base, std::string_view key,
-                             std::string_view generation, std::string_view path) {
-  return MakeAs(kFileTag, public_base, key, generation, path);
+std::string LinkSigner::Make(std::string_view public_base, const mcp::LinkTarget& target,
+                             std::string_view path) {
+  return MakeAs(kFileTag, public_base, target, path);
 }
 
-std::string LinkSigner::MakeForJob(std::string_view public_base, std::string_view key,
-                                   std::string_view generation, const JobId& job) {
-  return MakeAs(kOutputTag, public_base, key, generation, StrCat(kJobs, job.hex()));
+std::string LinkSigner::MakeForFolder(std::string_view public_base, const mcp::LinkTarget& target,
+                                      std::string_view path) {
+  return MakeAs(kFolderTag, public_base, target, StrCat(path, kArchive));
+}
+
+std::string LinkSigner::MakeForJob(std::string_view public_base, const mcp::LinkTarget& target,
+                                   const JobId& job) {
+  return MakeAs(kOutputTag, public_base, target, StrCat(kJobs, job.hex()));
 }
 
 }  // namespace sandkeep

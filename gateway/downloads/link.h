@@ -1,21 +1,20 @@
 // Signed links to a sandbox's files: `<base>/dl/<expiry>/<signature>/<key>/<path>`.
 //
 // The signature is the first 128 bits of an HMAC-SHA-256, in strict base64url, over a type tag, the
-// volume's generation, the sandbox's key, the file's path and the time at which the link ends. A
-// link is permission for whoever has it: never logged, and the same answer for every wrong one.
-// Any thread.
+// volume's generation, the sandbox's key, the file's path and the time at which the link ends, and
+// how often its principal's links were revoked, if they ever were. A link is permission for whoever
+// has it: never logged, and the same answer for every wrong one. Any thread.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/clock.h"
 #include "common/ids.h"
 #include "common/rel_path.h"
-#include "common/secret.h"
+#include "gateway/downloads/link_book.h"
 #include "gateway/mcp/endpoint.h"
 
 namespace sandkeep {
@@ -32,34 +31,51 @@ struct LinkClaim {
 
   // The job of whose output the path is the name; nullopt: it is a file's.
   std::optional<JobId> job() const;
+  // The folder of whose archive the path is the name.
+  std::optional<std::string> folder() const;
 };
 
 enum class LinkVerdict { kWrong, kExpired, kGood };
 
+// The sandbox that a link is for, as the agent knows it.
+struct LinkOwner {
+  std::string_view principal;
+  std::string_view generation;
+};
+
 class LinkSigner : public mcp::LinkMaker {
  public:
-  // The first key signs, every one verifies.
-  LinkSigner(std::vector<Secret> keys, std::chrono::seconds lifetime, const Clock& clock)
-      : keys_(std::move(keys)), lifetime_(lifetime), clock_(clock) {}
+  // Both outlive it.
+  LinkSigner(const LinkBook& book, std::chrono::seconds lifetime, const Clock& clock)
+      : book_(book), lifetime_(lifetime), clock_(clock) {}
 
   // An expired link is told from a wrong one only if its signature is right.
-  // A job's output is another thing than a file of that path.
-  LinkVerdict Judge(const LinkClaim& claim, std::string_view generation) const;
-  LinkVerdict JudgeForJob(const LinkClaim& claim, std::string_view generation) const;
+  // A job's output is another thing than a file of that path, and so is a folder's archive.
+  LinkVerdict Judge(const LinkClaim& claim, const LinkOwner& owner) const;
+  LinkVerdict JudgeForFolder(const LinkClaim& claim, const LinkOwner& owner) const;
+  LinkVerdict JudgeForJob(const LinkClaim& claim, const LinkOwner& owner) const;
 
-  std::string Make(std::string_view public_base, std::string_view key, std::string_view generation,
+  // The ETag under which this link's file is given out: none but who was given it by this link can
+  // know it. So it proves, after the link's end, that the download began before, and no restart
+  // forgets that.
+  std::string Stamped(const LinkClaim& claim, std::string_view etag) const;
+  // The link's time is over, but not that for finishing what had begun.
+  bool MayBeResumed(const LinkClaim& claim) const;
+
+  std::string Make(std::string_view public_base, const mcp::LinkTarget& target,
                    std::string_view path) override;
-  std::string MakeForJob(std::string_view public_base, std::string_view key,
-                         std::string_view generation, const JobId& job) override;
+  std::string MakeForFolder(std::string_view public_base, const mcp::LinkTarget& target,
+                            std::string_view path) override;
+  std::string MakeForJob(std::string_view public_base, const mcp::LinkTarget& target,
+                         const JobId& job) override;
   std::chrono::seconds lifetime() const override { return lifetime_; }
 
  private:
-  LinkVerdict JudgeAs(std::string_view tag, const LinkClaim& claim,
-                      std::string_view generation) const;
-  std::string MakeAs(std::string_view tag, std::string_view public_base, std::string_view key,
-                     std::string_view generation, std::string_view path) const;
+  LinkVerdict JudgeAs(std::string_view tag, const LinkClaim& claim, const LinkOwner& owner) const;
+  std::string MakeAs(std::string_view tag, std::string_view public_base,
+                     const mcp::LinkTarget& target, std::string_view path) const;
 
-  const std::vector<Secret> keys_;
+  const LinkBook& book_;
   const std::chrono::seconds lifetime_;
   const Clock& clock_;
 };

@@ -136,9 +136,12 @@ asio::awaitable<bool> Connection::ServeOne() {
     co_await Send(*std::move(admission.answer));
     co_return open_ && !closing();
   }
-  const bool has_body = co_await ReadBody();
-  if (!has_body) co_return false;
-  request_keeps_alive_ = request().keep_alive;
+  continued_ = false;
+  if (!admission.handler->streams_bodies()) {
+    const bool has_body = co_await ReadBody();
+    if (!has_body) co_return false;
+  }
+  request_keeps_alive_ = request().keep_alive && parser_.stage() == RequestParser::Stage::kDone;
   ClearDeadline();
   serving_ = true;
   co_await admission.handler->Handle(*this);
@@ -184,19 +187,47 @@ asio::awaitable<bool> Connection::ReadHead() {
 }
 
 asio::awaitable<bool> Connection::ReadBody() {
-  if (parser_.stage() == RequestParser::Stage::kBody) {
+  if (parser_.stage() == RequestParser::Stage::kBody && !BodyIsTooLarge()) {
     SetDeadline(timing_.body);
     const bool continued = co_await SendContinue();
     if (!continued) co_return false;
   }
-  while (parser_.stage() == RequestParser::Stage::kBody) {
+  while (parser_.stage() == RequestParser::Stage::kBody && !BodyIsTooLarge()) {
     const bool more = co_await ReadMore();
     if (!more) co_return false;
     ParseWhatIsThere();
   }
-  if (parser_.stage() == RequestParser::Stage::kDone) co_return true;
+  if (parser_.stage() == RequestParser::Stage::kDone && !BodyIsTooLarge()) co_return true;
   co_await Refuse();
   co_return false;
+}
+
+// For a handler that wants it whole. Known from the head where there is a length.
+bool Connection::BodyIsTooLarge() {
+  const std::string* length = request().Find("content-length");
+  std::uint64_t bytes = 0;
+  const bool announced =
+      length != nullptr && (!absl::SimpleAtoi(*length, &bytes) || bytes > kMaxBodyBytes);
+  if (announced || request().body.size() > kMaxBodyBytes) parser_.RefuseBody();
+  return parser_.stage() == RequestParser::Stage::kRefused;
+}
+
+asio::awaitable<std::optional<std::string>> Connection::ReadPart() {
+  if (parser_.stage() == RequestParser::Stage::kBody && !std::exchange(continued_, true)) {
+    const bool continued = co_await SendContinue();
+    if (!continued) co_return std::nullopt;
+  }
+  ParseWhatIsThere();
+  while (parser_.stage() == RequestParser::Stage::kBody && request().body.empty()) {
+    SetDeadline(timing_.body);
+    const bool more = co_await ReadMore();
+    if (!more) co_return std::nullopt;
+    ParseWhatIsThere();
+  }
+  if (parser_.stage() == RequestParser::Stage::kRefused) co_return std::nullopt;
+  if (parser_.stage() == RequestParser::Stage::kDone) request_keeps_alive_ = request().keep_alive;
+  ClearDeadline();
+  co_return std::exchange(request().body, std::string());
 }
 
 asio::awaitable<bool> Connection::SendContinue() {

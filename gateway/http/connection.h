@@ -50,6 +50,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
 
   // Exchange, for the handler that runs.
   Request& request() override { return parser_.request(); }
+  boost::asio::awaitable<std::optional<std::string>> ReadPart() override;
   boost::asio::awaitable<void> Send(Response response) override;
   boost::asio::awaitable<bool> Begin(Response response,
                                      std::optional<std::int64_t> length) override;
@@ -68,6 +69,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   boost::asio::awaitable<bool> ReadHead();
   boost::asio::awaitable<bool> ReadBody();
   boost::asio::awaitable<bool> ReadMore();
+  bool BodyIsTooLarge();
   boost::asio::awaitable<void> Refuse();
   boost::asio::awaitable<bool> SendContinue();
   boost::asio::awaitable<bool> WriteAll(Buffers buffers);
@@ -106,6 +108,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   bool at_end_ = false;   // The client will send no more.
   bool in_request_ = false;
   std::atomic<bool> serving_{false};
+  bool continued_ = false;  // What `Expect` asked for was said.
   bool draining_ = false;
   bool open_ = true;
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "gateway/http/request.h"
@@ -22,6 +23,11 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual Request& request() = 0;
+
+  // For a handler that streams bodies: the next part of it. Empty: that was all. nullopt: the
+  // client is gone, or sends what is no body, and nobody is there to answer. An answer that is
+  // given before all of it was read is the connection's last.
+  virtual boost::asio::awaitable<std::optional<std::string>> ReadPart() = 0;
 
   // The whole answer. A HEAD gets its head.
   virtual boost::asio::awaitable<void> Send(Response response) = 0;
@@ -47,6 +53,9 @@ class Handler {
  public:
   virtual ~Handler() = default;
   virtual boost::asio::awaitable<void> Handle(Exchange& exchange) = 0;
+  // Takes bodies part by part, of any size; for others the whole body is there when they are
+  // called.
+  virtual bool streams_bodies() const { return false; }
 };
 
 }  // namespace sandkeep::http

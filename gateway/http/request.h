@@ -21,7 +21,7 @@ struct Request {
   bool http_1_0 = false;
   bool keep_alive = true;
   std::vector<Header> headers;  // Names in lower case, each once.
-  std::string body;             // At most kMaxBodyBytes.
+  std::string body;             // At most kMaxBodyBytes; of one that is streamed, what has come.
 
   std::string peer;  // The address it came from, without port. The connection's.
 

@@ -48,7 +48,7 @@ class RequestParser::Grammar : public beast::http::basic_parser<true> {
  public:
   Grammar() {
     header_limit(kMaxHeaderBytes);
-    body_limit(kMaxBodyBytes);
+    body_limit(kMaxUploadBytes);
   }
 
   Request request;

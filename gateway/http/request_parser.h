@@ -34,8 +34,12 @@ class RequestParser {
 
   Stage stage() const { return stage_; }
   const Refusal& refusal() const { return refusal_; }
-  // Complete but for the body from Stage::kBody on.
+  // Complete but for the body from Stage::kBody on. What of the body is there may be taken out; how
+  // much may be there is for the connection to say.
   Request& request();
+
+  // 413: nobody takes a body of this size.
+  void RefuseBody() { Refuse(413, "the body is too large"); }
 
   // For the next request.
   void Reset();

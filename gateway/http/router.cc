@@ -83,6 +83,8 @@ bool Allows(std::string_view methods, std::string_view method) {
   return false;
 }
 
+constexpr std::string_view kUploadMethods = "GET, HEAD, PUT, POST";
+
 bool IsRead(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 }  // namespace
@@ -117,6 +119,10 @@ Admission Router::Admit(Request& request) {
   }
   if (request.path == "/mcp" || request.path == "/mcp/") return AdmitToMcp(request);
   if (absl::StartsWith(request.path, "/dl/")) return AdmitToDownloads(request);
+  if (parts_.uploads != nullptr && absl::StartsWith(request.path, "/up/")) {
+    if (!Allows(kUploadMethods, request.method)) return Answer(MethodNotAllowed(kUploadMethods));
+    return {.answer = std::nullopt, .handler = parts_.uploads};
+  }
   const std::string_view oauth_methods = OauthMethods(request.path);
   if (parts_.oauth != nullptr && !oauth_methods.empty()) {
     return AdmitToOauth(request, oauth_methods);

@@ -3,6 +3,7 @@
 //
 //   POST /mcp                      the endpoint, with an access key or an access token
 //   GET, HEAD /dl/…                files, with a link
+//   GET, HEAD, PUT, POST /up/…     a page to hand files in, and their bytes, with its token
 //   GET, POST /authorize           the sign-in page       POST /token /register /revoke
 //   GET, HEAD /.well-known/…       what clients find out about signing in; else a JSON 404
 //   GET, HEAD /healthz             `ok`
@@ -42,6 +43,8 @@ class Router {
     RateLimit& rate;
     Handler& mcp;
     Handler& downloads;
+    // Without it there are no uploads.
+    Handler* uploads = nullptr;
     // Without them there is no sign-in.
     Handler* oauth = nullptr;
     TokenBook* tokens = nullptr;

@@ -10,17 +10,20 @@
 
 namespace sandkeep {
 
-absl::StatusOr<std::unique_ptr<AccessKeys>> AccessKeys::Start(KeyTable table, const Clock& clock) {
+absl::StatusOr<std::unique_ptr<AccessKeys>> AccessKeys::Start(KeyTable table, const Clock& clock,
+                                                              std::function<void()> also) {
   // In this order: a change between the two is read again.
   ASSIGN_OR_RETURN(const std::int64_t version, table.Version());
   ASSIGN_OR_RETURN(KnownKeys known, table.Load());
   return std::unique_ptr<AccessKeys>(
-      new AccessKeys(std::move(table), clock, version, std::move(known)));
+      new AccessKeys(std::move(table), clock, std::move(also), version, std::move(known)));
 }
 
-AccessKeys::AccessKeys(KeyTable table, const Clock& clock, std::int64_t version, KnownKeys known)
+AccessKeys::AccessKeys(KeyTable table, const Clock& clock, std::function<void()> also,
+                       std::int64_t version, KnownKeys known)
     : clock_(clock),
       table_(std::move(table)),
+      also_(std::move(also)),
       version_(version),
       known_(std::make_shared<const KnownKeys>(std::move(known))),
       thread_(&AccessKeys::Refresh, this) {}
@@ -86,6 +89,7 @@ void AccessKeys::ReadAgainIfChanged() {
     return;
   }
   version_ = *version;
+  if (also_) also_();
   // Sign-ins are written to the same database, and mean nothing here.
   if (*known == *Snapshot()) return;
   auto fresh = std::make_shared<const KnownKeys>(*std::move(known));

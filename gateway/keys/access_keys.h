@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,9 +22,11 @@ namespace sandkeep {
 
 class AccessKeys {
  public:
-  // Reads the table and starts the thread. `clock` says when rotated keys end.
+  // Reads the table and starts the thread. `clock` says when rotated keys end. `also` is called on
+  // the thread after whatever change of the database: it has more than keys.
   static absl::StatusOr<std::unique_ptr<AccessKeys>> Start(KeyTable table,
-                                                           const Clock& clock = SystemClock());
+                                                           const Clock& clock = SystemClock(),
+                                                           std::function<void()> also = {});
   ~AccessKeys();
   AccessKeys(const AccessKeys&) = delete;
   AccessKeys& operator=(const AccessKeys&) = delete;
@@ -38,7 +41,8 @@ class AccessKeys {
   bool empty() const;
 
  private:
-  AccessKeys(KeyTable table, const Clock& clock, std::int64_t version, KnownKeys known);
+  AccessKeys(KeyTable table, const Clock& clock, std::function<void()> also, std::int64_t version,
+             KnownKeys known);
 
   void Refresh();
   bool WaitForNextRefresh();
@@ -49,6 +53,7 @@ class AccessKeys {
 
   // The thread's alone once it runs.
   KeyTable table_;
+  const std::function<void()> also_;
   std::int64_t version_;
 
   // Guards what stands below it, up to the thread.

@@ -8,7 +8,6 @@
 #include "common/strings.h"
 #include "gateway/keys/key_table.h"
 #include "gateway/store/database.h"
-#include "gateway/store/state_dir.h"
 
 namespace sandkeep {
 namespace {
@@ -23,13 +22,6 @@ constexpr std::string_view kUsageText =
     "  list    shows the names, their principals and their keys\n"
     "  rotate  makes a new key and ends the old one and its sign-ins, after the overlap\n"
     "  remove  takes back every key of NAME, or that of one device, and ends its sign-ins\n";
-
-absl::StatusOr<KeyTable> OpenTable(const std::string& state_dir) {
-  RETURN_IF_ERROR(BecomeOwnerOf(state_dir));
-  RETURN_IF_ERROR(PrepareStateDir(state_dir));
-  ASSIGN_OR_RETURN(Database db, OpenGatewayDatabase(state_dir));
-  return KeyTable(std::move(db));
-}
 
 std::string Day(std::int64_t ms) {
   return absl::FormatTime("%Y-%m-%d", absl::FromUnixMillis(ms), absl::UTCTimeZone());
@@ -88,7 +80,8 @@ int KeysCommand::Run(const KeysArguments& arguments) {
 }
 
 absl::Status KeysCommand::Do(const KeysArguments& arguments) {
-  ASSIGN_OR_RETURN(KeyTable table, OpenTable(parts_.state_dir));
+  ASSIGN_OR_RETURN(Database db, OpenAsOwner(parts_.state_dir));
+  KeyTable table(std::move(db));
   const std::string& verb = arguments.words.front();
   if (verb == "list") return List(table, parts_.out);
   const std::string& name = arguments.words[1];

@@ -42,7 +42,8 @@ void AppendKind(std::string* out, const LinkBlock& block) {
   }
   *out += R"(,"mimeType":)";
   AppendJsonString(out, block.mime_type);
-  StrAppend(out, R"(,"size":)", block.size, "}");
+  if (block.size >= 0) StrAppend(out, R"(,"size":)", block.size);
+  *out += "}";
 }
 
 void AppendKind(std::string* out, const ResourceContent& content) {

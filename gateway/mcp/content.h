@@ -27,7 +27,7 @@ struct LinkBlock {
   std::string name;
   std::string title;  // Empty: none.
   std::string mime_type;
-  std::int64_t size = 0;
+  std::int64_t size = 0;  // -1: nobody knows yet.
 };
 
 // What a resource holds. Text must be UTF-8.

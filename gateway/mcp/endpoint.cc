@@ -22,9 +22,9 @@
 #include "gateway/mcp/registry.h"
 #include "gateway/mcp/running_calls.h"
 #include "gateway/mcp/tool_error.h"
+#include "gateway/mcp/tools/file_tools.h"
 #include "gateway/mcp/tools/job_run.h"
 #include "gateway/mcp/tools/job_services.h"
-#include "gateway/mcp/tools/present_file.h"
 #include "gateway/mcp/tools/read_output.h"
 #include "gateway/mcp/tools/run_command.h"
 #include "gateway/mcp/tools/sandbox_info.h"
@@ -141,7 +141,7 @@ class RealEndpoint : public Endpoint {
     own.push_back(std::make_unique<ReadOutput>(jobs_));
     own.push_back(std::make_unique<SendInput>(jobs_));
     own.push_back(std::make_unique<StopCommand>(jobs_));
-    own.push_back(std::make_unique<PresentFile>(agent, links, settings_));
+    AddFileTools(agent, links, settings_, &own);
     own.push_back(std::make_unique<SandboxInfo>(agent, clock, host_, settings_));
     registry_.tools.insert(registry_.tools.begin(), std::make_move_iterator(own.begin()),
                            std::make_move_iterator(own.end()));

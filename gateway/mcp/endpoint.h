@@ -23,6 +23,7 @@
 #include "common/clock.h"
 #include "common/ids.h"
 #include "common/random.h"
+#include "gateway/mcp/upload_desk.h"
 
 namespace sandkeep::mcp {
 
@@ -84,16 +85,27 @@ class Endpoint {
   virtual boost::asio::awaitable<Reply> Handle(Request request, EventSink& events) = 0;
 };
 
+// What a link is for: the sandbox as the agent names it, and whose it is.
+struct LinkTarget {
+  std::string_view principal;
+  std::string_view key;
+  std::string_view generation;
+};
+
 // Makes signed links; the downloads folder has the real one.
 class LinkMaker {
  public:
   virtual ~LinkMaker() = default;
   // The whole URL for a file, and how long it lives.
-  virtual std::string Make(std::string_view public_base, std::string_view key,
-                           std::string_view generation, std::string_view path) = 0;
+  virtual std::string Make(std::string_view public_base, const LinkTarget& target,
+                           std::string_view path) = 0;
+  // The same for a folder, as an archive of all that is in it when the link is used. An empty path:
+  // the workspace.
+  virtual std::string MakeForFolder(std::string_view public_base, const LinkTarget& target,
+                                    std::string_view path) = 0;
   // The same for all that a job printed, as it is.
-  virtual std::string MakeForJob(std::string_view public_base, std::string_view key,
-                                 std::string_view generation, const JobId& job) = 0;
+  virtual std::string MakeForJob(std::string_view public_base, const LinkTarget& target,
+                                 const JobId& job) = 0;
   virtual std::chrono::seconds lifetime() const = 0;
 };
 
@@ -102,6 +114,7 @@ struct EndpointSettings {
   std::size_t inline_max_bytes = 49152;   // SANDBOX_INLINE_MAX
   std::size_t image_max_bytes = 1572864;  // SANDBOX_IMAGE_MAX
   bool cancel_on_disconnect = true;       // CANCEL_ON_DISCONNECT
+  UploadDesk* uploads = nullptr;          // Outlives the endpoint; without it nothing is handed in.
   // A file's media type by its name; the downloads folder has the table.
   std::function<std::string(std::string_view name)> mime_type_of;
 };

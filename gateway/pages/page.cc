@@ -38,9 +38,18 @@ input { width: 100%; min-height: 2.75rem; padding: .5rem .75rem; font: inherit;
 button, .button { flex: 1 1 8rem; min-height: 2.75rem; padding: .5rem 1rem; font: inherit;
   font-weight: 600; text-align: center; text-decoration: none; border-radius: .5rem;
   border: 1px solid var(--line); background: transparent; color: var(--text); cursor: pointer; }
+#drop { border: 2px dashed var(--line); border-radius: .5rem; padding: 1rem; }
+#drop.over { border-color: var(--act); }
+progress { width: 100%; height: .75rem; accent-color: var(--act); }
+.button input { position: absolute; width: 1px; height: 1px; min-height: 0; opacity: 0; }
+.button:focus-within { outline: 3px solid var(--act); outline-offset: 2px; }
 .main-action { background: var(--act); border-color: var(--act); color: var(--on-act); }
 :focus-visible { outline: 3px solid var(--act); outline-offset: 2px; }
 )css";
+
+std::string SourceOf(std::string_view text) {
+  return StrCat("'sha256-", absl::Base64Escape(ToAbsl(Sha256(text))), "'");
+}
 
 }  // namespace
 
@@ -55,9 +64,13 @@ std::string RenderPage(std::string_view title, std::string_view body, std::strin
 
 const std::string& PagePolicy() {
   static const std::string policy =
-      StrCat("default-src 'none'; style-src 'sha256-", absl::Base64Escape(ToAbsl(Sha256(kStyle))),
-             "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+      StrCat("default-src 'none'; style-src ", SourceOf(kStyle),
+             "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
   return policy;
+}
+
+std::string PagePolicyWith(std::string_view script) {
+  return StrCat(PagePolicy(), "; script-src ", SourceOf(script), "; connect-src 'self'");
 }
 
 std::string MessagePage(std::string_view title, std::string_view text, std::string_view href,

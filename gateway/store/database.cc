@@ -5,12 +5,13 @@
 
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "gateway/store/state_dir.h"
 
 namespace sandkeep {
 namespace {
 
 // Only ever appended to.
-constexpr std::array<std::string_view, 2> kMigrations = {{R"sql(
+constexpr std::array<std::string_view, 3> kMigrations = {{R"sql(
 CREATE TABLE principals (
   id TEXT NOT NULL PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -107,6 +108,51 @@ CREATE TABLE access_tokens (
   expires_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX access_tokens_by_sign_in ON access_tokens (sign_in);
+)sql",
+                                                          R"sql(
+-- Until when a rotated key's links are good. NULL: it wasn't rotated.
+ALTER TABLE signing_keys ADD COLUMN ends_ms INTEGER;
+
+-- How often all links of a principal were revoked; it is part of what is signed.
+CREATE TABLE link_epochs (
+  principal TEXT NOT NULL PRIMARY KEY,
+  epoch INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Single ones, until nobody could use them anyway.
+CREATE TABLE revoked_links (
+  signature BLOB NOT NULL PRIMARY KEY,
+  until_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Pages on which a person may hand files in. `hash` is the SHA-256 of the token that opens one.
+CREATE TABLE uploads (
+  hash BLOB NOT NULL PRIMARY KEY,
+  principal TEXT NOT NULL,
+  label TEXT NOT NULL,
+  path BLOB NOT NULL,
+  folder INTEGER NOT NULL,
+  max_bytes INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  done INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What arrived by them.
+CREATE TABLE upload_files (
+  id INTEGER PRIMARY KEY,
+  upload BLOB NOT NULL REFERENCES uploads (hash) ON DELETE CASCADE,
+  path BLOB NOT NULL,
+  size INTEGER NOT NULL
+) STRICT;
+CREATE INDEX upload_files_by_upload ON upload_files (upload);
+
+-- What began to, and lies beside its place in the workspace.
+CREATE TABLE upload_parts (
+  upload BLOB NOT NULL REFERENCES uploads (hash) ON DELETE CASCADE,
+  path BLOB NOT NULL,
+  size INTEGER NOT NULL,
+  PRIMARY KEY (upload, path)
+) STRICT, WITHOUT ROWID;
 )sql"}};
 
 // A page that was damaged is otherwise found only when it is needed.
@@ -133,6 +179,12 @@ absl::StatusOr<Database> OpenGatewayDatabase(const std::string& state_dir) {
   if (!db.ok()) return Explain(path, db.status());
   if (const absl::Status whole = CheckWhole(*db); !whole.ok()) return Explain(path, whole);
   return db;
+}
+
+absl::StatusOr<Database> OpenAsOwner(const std::string& state_dir) {
+  RETURN_IF_ERROR(BecomeOwnerOf(state_dir));
+  RETURN_IF_ERROR(PrepareStateDir(state_dir));
+  return OpenGatewayDatabase(state_dir);
 }
 
 }  // namespace sandkeep

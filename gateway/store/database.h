@@ -14,4 +14,8 @@ namespace sandkeep {
 // DataLoss: the file is damaged, and the message says what to do. Nothing is written to it then.
 absl::StatusOr<Database> OpenGatewayDatabase(const std::string& state_dir);
 
+// The same for a command beside a running gateway, which becomes its user first: what it makes must
+// be the gateway's.
+absl::StatusOr<Database> OpenAsOwner(const std::string& state_dir);
+
 }  // namespace sandkeep

@@ -6,7 +6,10 @@ import statistics
 import sys
 
 import rows
+import transfer_rows
 from stack import Stack
+
+ALL = rows.ALL | transfer_rows.ALL
 
 
 def spread(values):
@@ -50,12 +53,12 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("rows", nargs="*", metavar="ROW")
     given = parser.parse_args()
-    unknown = set(given.rows) - rows.ALL.keys()
+    unknown = set(given.rows) - ALL.keys()
     if unknown:
-        parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(rows.ALL)}")
+        parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ALL)}")
     table = []
     with Stack() as stack:
-        for name, measure in rows.ALL.items():
+        for name, measure in ALL.items():
             if given.rows and name not in given.rows:
                 continue
             try:

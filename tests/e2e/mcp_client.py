@@ -20,7 +20,7 @@ class Answer:
 
     def _message(self):
         kind = self.headers.get("content-type", "")
-        if kind.startswith("application/json"):
+        if kind.startswith("application/json") and self.body:
             return json.loads(self.body)
         if kind.startswith("text/event-stream"):
             events = [json.loads(line[5:]) for line in self.body.split(b"\n") if line.startswith(b"data:")]

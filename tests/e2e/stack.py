@@ -213,12 +213,21 @@ class Stack:
         command = [self.state / "bin" / "sandkeepctl", f"--agent_socket={self.socket}", *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=check)
 
+    def gateway_command(self, *arguments):
+        return as_user("sandkeep-gw", self._gateway_variables(), self.state / "bin" / "sandkeep-gateway", *arguments)
+
     def keys_command(self, *arguments):
-        return as_user("sandkeep-gw", self._gateway_variables(), self.state / "bin" / "sandkeep-gateway", "keys", *arguments)
+        return self.gateway_command("keys", *arguments)
+
+    @staticmethod
+    def _run(command):
+        return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
     def keys(self, *arguments):
-        return subprocess.run(self.keys_command(*arguments), cwd="/", capture_output=True, text=True, timeout=60,
-                              check=True).stdout.strip()
+        return self._run(self.keys_command(*arguments))
+
+    def links(self, *arguments):
+        return self._run(self.gateway_command("links", *arguments))
 
     def add_key(self, name):
         return self.keys("add", name)

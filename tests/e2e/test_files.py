@@ -1,9 +1,12 @@
 """A file gets out by a signed link and by nothing else, and only a regular file of the workspace does."""
 
+import hashlib
+import io
 import os
 import re
 import stat
 import urllib.parse
+import zipfile
 
 import pytest
 from mcp_client import McpClient
@@ -41,7 +44,6 @@ def test_a_path_below_workspace_is_the_same_file(alice, label):
 def test_binary_files_arrive_whole(alice, label):
     digest = alice.output(label, "head -c 3000000 /dev/urandom >data.bin; sha256sum <data.bin").split()[0]
     path = link_in(alice.call("present_file", sandbox=label, path="data.bin"))
-    import hashlib
     answer = fetch(alice, path)
     assert hashlib.sha256(answer.body).hexdigest() == digest
     part = fetch(alice, path, Range="bytes=10-19")
@@ -71,7 +73,7 @@ WAYS_OUT = {
     "../etc/passwd": "without .. in it", "up/../../etc/passwd": "without .. in it", "/workspace/../etc/passwd": "without .. in it",
     "/etc/passwd": "cp -- /etc/passwd /workspace/", "link": "symlink", "dir-link/passwd": "symlink", "proc-root/etc/passwd": "symlink",
     "dangling": "symlink", "fifo": "not a regular file", "socket": "not a regular file", "device": "not a regular file",
-    "a\0b": "without NUL", "missing": "There is no file", "up": "This is a folder", "up/": "This is a folder",
+    "a\0b": "without NUL", "missing": "There is no file",
 }
 MAKE_WAYS_OUT = "ln -sf /etc/passwd link; ln -sfn /etc dir-link; mkdir -p up; rm -f fifo socket; mkfifo fifo; ln -sf nowhere dangling; " \
                 "ln -sfn /proc/self/root proc-root; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'"
@@ -143,3 +145,34 @@ def test_an_expired_link_says_so():
 def test_another_principals_file_cannot_be_presented(alice, bob, label):
     alice.output(label, "echo hers >f.txt")
     assert bob.call("present_file", sandbox=label, path="f.txt").is_error
+
+
+def test_a_folder_comes_as_an_archive_that_any_program_opens(alice, label, tmp_path):
+    alice.output(label, "mkdir -p 'my site/sub/empty'; cd 'my site'; seq 1 200000 >sub/n.txt; head -c 3000000 /dev/urandom >r.bin; "
+                        "printf x >Übersicht.txt; printf y >'a\\..\\evil'; printf z >$'new\nline'; : >nothing; ln -s /etc/passwd link; "
+                        "mkfifo fifo; touch -d '2021-02-03 04:05:06' nothing; chmod 755 r.bin")
+    path = link_in(alice.call("present_file", sandbox=label, path="my site"))
+    head = fetch(alice, path, "HEAD")
+    assert (head.status, head.headers["content-type"]) == (200, "application/zip")
+    assert "my site.zip" in head.headers["content-disposition"]
+    (tmp_path / "a.zip").write_bytes(fetch(alice, path).body)
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert archive.testzip() is None
+        assert sorted(archive.namelist()) == sorted([
+            "sub/", "sub/empty/", "sub/n.txt", "r.bin", "Übersicht.txt", "a_.._evil", "new_line", "nothing"])
+        assert archive.read("sub/n.txt").decode() == "".join(f"{n}\n" for n in range(1, 200001))
+        assert archive.getinfo("r.bin").external_attr >> 16 & 0o777 == 0o755
+        assert archive.getinfo("nothing").date_time == (2021, 2, 3, 4, 5, 6)
+        digest = alice.output(label, "sha256sum <'my site/r.bin'").split()[0]
+        assert hashlib.sha256(archive.read("r.bin")).hexdigest() == digest
+    whole = fetch(alice, link_in(alice.call("present_file", sandbox=label, path="/workspace")))
+    assert "workspace.zip" in whole.headers["content-disposition"]
+    assert "my site/sub/n.txt" in zipfile.ZipFile(io.BytesIO(whole.body)).namelist()
+    alice.output(label, "rm -r 'my site'")
+    assert fetch(alice, path).status == 404
+
+
+def test_a_folder_of_more_files_than_one_listing_has(alice, label):
+    alice.output(label, "mkdir many; cd many; seq 1 2300 | xargs touch")
+    body = fetch(alice, link_in(alice.call("present_file", sandbox=label, path="many"))).body
+    assert len(zipfile.ZipFile(io.BytesIO(body)).namelist()) == 2300

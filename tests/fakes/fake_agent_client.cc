@@ -13,6 +13,9 @@ JobEventStream FakeAgentClient::WatchJob(v1::WatchJobRequest request) {
 FileChunkStream FakeAgentClient::ReadFile(v1::ReadFileRequest request) {
   return read_file.Call(std::move(request));
 }
+std::unique_ptr<FileSink> FakeAgentClient::WriteFile(v1::WriteFileHeader header) {
+  return write_file.Open(std::move(header));
+}
 Async<v1::SendInputResponse> FakeAgentClient::SendInput(v1::SendInputRequest request) {
   return send_input.Call(std::move(request));
 }
@@ -36,6 +39,9 @@ Async<v1::RemoveSandboxResponse> FakeAgentClient::RemoveSandbox(v1::RemoveSandbo
 }
 Async<v1::FileInfo> FakeAgentClient::StatFile(v1::StatFileRequest request) {
   return stat_file.Call(std::move(request));
+}
+Async<v1::DeleteFileResponse> FakeAgentClient::DeleteFile(v1::DeleteFileRequest request) {
+  return delete_file.Call(std::move(request));
 }
 Async<v1::ListFilesResponse> FakeAgentClient::ListFiles(v1::ListFilesRequest request) {
   return list_files.Call(std::move(request));

@@ -262,11 +262,47 @@ class FakeStreams {
   std::vector<Request> requests_;
 };
 
+// WriteFile: what was written is kept with its header, and the answer is what the next script says.
+class FakeFileWrites {
+ public:
+  struct Written {
+    agent::v1::WriteFileHeader header;
+    std::string data;
+  };
+
+  FakeCalls<Written, agent::v1::WriteFileResponse> calls{"WriteFile"};
+
+  std::unique_ptr<FileSink> Open(agent::v1::WriteFileHeader header) {
+    return std::make_unique<Sink>(*this, std::move(header));
+  }
+
+ private:
+  class Sink : public FileSink {
+   public:
+    Sink(FakeFileWrites& owner, agent::v1::WriteFileHeader header)
+        : owner_(owner), written_{std::move(header), ""} {}
+    boost::asio::awaitable<bool> Write(std::string data) override {
+      written_.data += data;
+      co_return true;
+    }
+    Async<agent::v1::WriteFileResponse> Finish() override {
+      return owner_.calls.Call(std::move(written_));
+    }
+
+   private:
+    FakeFileWrites& owner_;
+    Written written_;
+  };
+};
+
 class FakeAgentClient : public AgentClient {
  public:
   FakeStreams<agent::v1::StartJobRequest, agent::v1::JobEvent> start_job{"StartJob"};
   FakeStreams<agent::v1::WatchJobRequest, agent::v1::JobEvent> watch_job{"WatchJob"};
   FakeStreams<agent::v1::ReadFileRequest, agent::v1::FileChunk> read_file{"ReadFile"};
+
+  FakeFileWrites write_file;
+  FakeCalls<agent::v1::DeleteFileRequest, agent::v1::DeleteFileResponse> delete_file{"DeleteFile"};
 
   FakeCalls<agent::v1::SendInputRequest, agent::v1::SendInputResponse> send_input{"SendInput"};
   FakeCalls<agent::v1::SignalJobRequest, agent::v1::SignalJobResponse> signal_job{"SignalJob"};
@@ -286,6 +322,7 @@ class FakeAgentClient : public AgentClient {
   JobEventStream StartJob(agent::v1::StartJobRequest request) override;
   JobEventStream WatchJob(agent::v1::WatchJobRequest request) override;
   FileChunkStream ReadFile(agent::v1::ReadFileRequest request) override;
+  std::unique_ptr<FileSink> WriteFile(agent::v1::WriteFileHeader header) override;
   Async<agent::v1::SendInputResponse> SendInput(agent::v1::SendInputRequest request) override;
   Async<agent::v1::SignalJobResponse> SignalJob(agent::v1::SignalJobRequest request) override;
   Async<agent::v1::ListJobsResponse> ListJobs(agent::v1::ListJobsRequest request) override;
@@ -296,6 +333,7 @@ class FakeAgentClient : public AgentClient {
   Async<agent::v1::RemoveSandboxResponse> RemoveSandbox(
       agent::v1::RemoveSandboxRequest request) override;
   Async<agent::v1::FileInfo> StatFile(agent::v1::StatFileRequest request) override;
+  Async<agent::v1::DeleteFileResponse> DeleteFile(agent::v1::DeleteFileRequest request) override;
   Async<agent::v1::ListFilesResponse> ListFiles(agent::v1::ListFilesRequest request) override;
   Async<agent::v1::Info> GetInfo(agent::v1::GetInfoRequest request) override;
   Async<agent::v1::CollectGarbageResponse> CollectGarbage(

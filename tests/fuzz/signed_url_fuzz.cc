@@ -2,7 +2,7 @@
 // that we make of it is good, and no more so with one byte changed; the first byte says which.
 #include <algorithm>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "common/secret.h"
 #include "common/strings.h"
@@ -14,26 +14,29 @@ namespace sandkeep {
 namespace {
 
 constexpr std::string_view kKey = "box-aaaaaaaaaaaaaaaa";
-constexpr std::string_view kGeneration = "g1";
+constexpr LinkOwner kOwner = {.principal = "key-1", .generation = "g1"};
 constexpr std::string_view kBefore = "https://box.example/dl/";
 
 bool IsGood(const LinkSigner& signer, std::string_view rest) {
   const std::optional<LinkClaim> claim = LinkClaim::Parse(rest);
-  return claim.has_value() && (signer.Judge(*claim, kGeneration) == LinkVerdict::kGood ||
-                               signer.JudgeForJob(*claim, kGeneration) == LinkVerdict::kGood);
+  return claim.has_value() && (signer.Judge(*claim, kOwner) == LinkVerdict::kGood ||
+                               signer.JudgeForFolder(*claim, kOwner) == LinkVerdict::kGood ||
+                               signer.JudgeForJob(*claim, kOwner) == LinkVerdict::kGood);
 }
 
 void CheckOwnLink(LinkSigner& signer, std::string_view path_text, std::uint8_t which) {
   const absl::StatusOr<RelPath> path = RelPath::Parse(path_text);
   if (!path.ok() || path->empty()) return;
-  std::string link = signer.Make("https://box.example", kKey, kGeneration, path->bytes());
+  const mcp::LinkTarget target{
+      .principal = kOwner.principal, .key = kKey, .generation = kOwner.generation};
+  std::string link = signer.Make("https://box.example", target, path->bytes());
   Require(link.compare(0, kBefore.size(), kBefore) == 0, "a link begins with our address");
   Require(link.find_first_of(" \t\r\n\"<>()[]") == std::string::npos, "a link can be copied");
   link.erase(0, kBefore.size());
   const std::optional<LinkClaim> claim = LinkClaim::Parse(link);
   Require(claim.has_value() && claim->path == *path, "a link is read as it was made");
   if (!claim->job().has_value()) {
-    Require(signer.Judge(*claim, kGeneration) == LinkVerdict::kGood, "our own link is good");
+    Require(signer.Judge(*claim, kOwner) == LinkVerdict::kGood, "our own link is good");
   }
   link[which % link.size()] ^= 1;
   Require(!IsGood(signer, link), "a changed link is not");
@@ -46,8 +49,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace sandkeep;
   if (size == 0) return 0;
   const FakeClock clock;
-  LinkSigner signer(std::vector<Secret>{Secret("a secret of the test's")},
-                    std::chrono::seconds(3600), clock);
+  LinkSecrets secrets;
+  secrets.keys.push_back({.secret = Secret("a secret of the test's")});
+  const LinkBook book(std::move(secrets));
+  LinkSigner signer(book, std::chrono::seconds(3600), clock);
   const std::string_view text = AsText(data + 1, size - 1);
   Require(!IsGood(signer, text), "nobody guesses a link");
   CheckOwnLink(signer, text, data[0]);

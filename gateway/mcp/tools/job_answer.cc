@@ -79,8 +79,10 @@ boost::asio::awaitable<std::string> OutputLinkOf(const JobServices& services,
     known = *std::move(answer);
   }
   if (known.key().empty() || known.generation().empty()) co_return std::string();
-  co_return services.links.MakeForJob(context.request.public_base, known.key(), known.generation(),
-                                      job.id);
+  const LinkTarget target{.principal = context.principal().text(),
+                          .key = known.key(),
+                          .generation = known.generation()};
+  co_return services.links.MakeForJob(context.request.public_base, target, job.id);
 }
 
 }  // namespace sandkeep::mcp

@@ -9,8 +9,8 @@
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "common/utf8.h"
+#include "gateway/mcp/tools/file_access.h"
 #include "gateway/mcp/tools/image_type.h"
-#include "gateway/mcp/tools/nearest_names.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 #include "gateway/mcp/tools/words.h"
 #include "gateway/mcp/tools/workspace_path.h"
@@ -23,17 +23,9 @@ namespace v1 = agent::v1;
 constexpr std::string_view kWhat =
     "Hand a file below /workspace to the person: makes a download link that works for a limited "
     "time, and shows you the file if it is an image or a short text. The person doesn't see the "
-    "result: put the Markdown line that it gives into your answer. Put a folder into an archive "
-    "first.";
-
-absl::Status NotAFile(const RelPath& path) {
-  const std::string folder = path.empty() ? "." : path.bytes();
-  const std::string archive = path.empty() ? "workspace" : std::string(path.Name());
-  return absl::InvalidArgumentError(StrCat(
-      "This is a folder: put it into an archive with run_command, then present that.\n",
-      "cd /workspace && tar -czf ", ShellQuoted(StrCat(archive, ".tar.gz")),
-      " --exclude=", ShellQuoted(StrCat("./", archive, ".tar.gz")), " -- ", ShellQuoted(folder)));
-}
+    "result: put the Markdown line that it gives into your answer. A folder is handed over as a "
+    "zip "
+    "archive of what is in it when the link is used.";
 
 // Text inside the brackets of a Markdown link.
 std::string MarkdownText(std::string_view text) {
@@ -63,8 +55,9 @@ struct Presented {
 std::string LinkText(const Presented& file, std::string_view shown) {
   const std::string words = file.caption.empty() ? file.name : file.caption;
   return StrCat("[sandbox ", file.sandbox, "]\n", OneLine(file.name, kMaxNameBytes), ", ",
-                SizeInWords(file.size), ", ", file.mime_type, ". The link works for ",
-                InWords(file.lifetime), "; present the file again for a new one.", shown,
+                file.size < 0 ? "a folder as an archive" : SizeInWords(file.size), ", ",
+                file.mime_type, ". The link works for ", InWords(file.lifetime),
+                "; present the file again for a new one.", shown,
                 "\nThe person doesn't see this result: put this line into your answer.\n[",
                 MarkdownText(words), "](", file.uri, ")");
 }
@@ -99,8 +92,7 @@ ToolDescription PresentFile::Describe(const v1::Info* /*host*/) const {
   description.title = "Present a file";
   description.text = std::string(kWhat);
   description.properties["sandbox"] = Property("string", kSandboxDescription);
-  description.properties["path"] =
-      Property("string", "The file's path, relative to /workspace or below it.");
+  description.properties["path"] = Property("string", kPathDescription);
   description.properties["caption"] =
       Property("string", "What the link says; left out, the file's name.");
   description.required = {"sandbox", "path"};
@@ -110,29 +102,36 @@ ToolDescription PresentFile::Describe(const v1::Info* /*host*/) const {
 
 Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
   CO_RETURN_IF_ERROR(arguments.AllowOnly({"sandbox", "path", "caption"}));
-  CO_ASSIGN_OR_RETURN(const v1::SandboxRef sandbox,
-                      co_await RequireSandbox(agent_, context, arguments));
-  CO_ASSIGN_OR_RETURN(const std::optional<std::string> path_text, arguments.Text("path"));
-  CO_ASSIGN_OR_RETURN(const RelPath path, WorkspacePath(path_text.value_or("")));
-  if (path.empty()) co_return NotAFile(path);
+  CO_ASSIGN_OR_RETURN(const FileArgument target,
+                      co_await RequireFile(agent_, context, arguments, PathKind::kFileOrFolder));
+  const v1::SandboxRef& sandbox = target.sandbox;
   CO_ASSIGN_OR_RETURN(const std::optional<std::string> caption, arguments.Text("caption"));
-  CO_ASSIGN_OR_RETURN(const v1::FileInfo info, co_await Find(sandbox, path));
-  CO_ASSIGN_OR_RETURN(std::string bytes, co_await Contents(sandbox, info));
+  CO_ASSIGN_OR_RETURN(const v1::FileInfo info, co_await FindFile(agent_, sandbox, target.path));
+  const bool folder = info.type() == v1::FileInfo::DIRECTORY;
+  std::string bytes;
+  if (!folder) {
+    CO_ASSIGN_OR_RETURN(bytes, co_await Contents(sandbox, info));
+  }
 
   Presented file;
   file.sandbox = context.sandbox;
   const std::string_view found = info.path();
   file.name = ToValidUtf8(found.substr(found.rfind('/') + 1));
   file.caption = caption.value_or("");
-  file.size = info.size();
+  if (folder) file.name = file.name.empty() ? "workspace.zip" : StrCat(file.name, ".zip");
+  file.size = folder ? -1 : info.size();
   file.lifetime = links_.lifetime();
-  file.uri = links_.Make(context.request.public_base, info.key(), info.generation(), found);
+  const LinkTarget linked{
+      .principal = context.principal().text(), .key = info.key(), .generation = info.generation()};
+  const std::string& base = context.request.public_base;
+  file.uri = folder ? links_.MakeForFolder(base, linked, found) : links_.Make(base, linked, found);
   if (const auto image = ImageTypeOf(bytes)) file.mime_type = std::string(image->mime_type);
   if (file.mime_type.empty()) file.mime_type = settings_.mime_type_of(file.name);
 
   ToolResult result;
   result.content.emplace_back(TextBlock{});
-  const std::string_view shown = Show(std::move(bytes), info.size(), settings_, &result);
+  const std::string_view shown = folder ? " It holds what is in the folder when the link is used."
+                                        : Show(std::move(bytes), info.size(), settings_, &result);
   std::get<TextBlock>(result.content.front()).text = LinkText(file, shown);
   result.content.emplace_back(LinkBlock{.uri = file.uri,
                                         .name = file.name,
@@ -142,88 +141,10 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
   co_return result;
 }
 
-Async<v1::FileInfo> PresentFile::Find(v1::SandboxRef sandbox, RelPath path) {
-  v1::StatFileRequest request;
-  *request.mutable_sandbox() = sandbox;
-  request.set_path(path.bytes());
-  absl::StatusOr<v1::FileInfo> info = co_await agent_.StatFile(std::move(request));
-  if (absl::IsNotFound(info.status())) co_return co_await Missing(sandbox, path);
-  if (!info.ok()) co_return info.status();
-  if (info->type() == v1::FileInfo::DIRECTORY) co_return NotAFile(path);
-  if (info->type() != v1::FileInfo::REGULAR) {
-    co_return absl::InvalidArgumentError(
-        "This is no regular file: write what you want to present into one.");
-  }
-  // The agent's own path stays: it may differ in what looks the same.
-  if (info->path().empty()) info->set_path(path.bytes());
-  co_return info;
-}
-
-Async<v1::ListFilesResponse> PresentFile::Neighbours(v1::SandboxRef sandbox, RelPath path) {
-  v1::ListFilesRequest request;
-  *request.mutable_sandbox() = std::move(sandbox);
-  const std::size_t slash = path.bytes().rfind('/');
-  if (slash != std::string::npos) request.set_path(path.bytes().substr(0, slash));
-  request.set_limit(kMaxSearchedFiles);
-  auto beside = co_await agent_.ListFiles(request);
-  if (!absl::IsNotFound(beside.status()) || request.path().empty()) co_return beside;
-  // Its folder isn't there either: the workspace itself.
-  request.clear_path();
-  co_return co_await agent_.ListFiles(std::move(request));
-}
-
-boost::asio::awaitable<absl::Status> PresentFile::Missing(v1::SandboxRef sandbox, RelPath path) {
-  const absl::StatusOr<v1::ListFilesResponse> answer =
-      co_await Neighbours(std::move(sandbox), path);
-  if (absl::IsNotFound(answer.status())) {
-    co_return absl::NotFoundError(
-        "This sandbox has no files yet: check the label, or make the file with run_command first.");
-  }
-  std::vector<std::string> paths;
-  if (answer.ok()) {
-    for (const v1::FileInfo& file : answer->files()) {
-      if (file.type() == v1::FileInfo::REGULAR) paths.push_back(ToValidUtf8(file.path()));
-    }
-  }
-  std::string message =
-      StrCat("There is no file ", OneLine(path.bytes(), kMaxNameBytes), " below /workspace: ");
-  const std::vector<std::string> near = NearestNames(path.bytes(), paths, kMaxSuggestedFiles);
-  if (near.empty()) {
-    message += "list what there is with run_command.";
-    co_return absl::NotFoundError(message);
-  }
-  message += "did you mean ";
-  for (std::size_t i = 0; i < near.size(); ++i) {
-    StrAppend(&message,
-              i == 0                ? ""
-              : i + 1 < near.size() ? ", "
-                                    : " or ",
-              OneLine(near[i], kMaxNameBytes));
-  }
-  message += "?";
-  co_return absl::NotFoundError(message);
-}
-
 Async<std::string> PresentFile::Contents(v1::SandboxRef sandbox, v1::FileInfo info) {
   const std::size_t most = std::max(settings_.inline_max_bytes, settings_.image_max_bytes);
-  std::string bytes;
-  if (info.size() == 0 || info.size() > static_cast<std::int64_t>(most)) co_return bytes;
-  v1::ReadFileRequest request;
-  *request.mutable_sandbox() = std::move(sandbox);
-  request.set_path(info.path());
-  request.set_length(info.size());
-  const FileChunkStream stream = agent_.ReadFile(std::move(request));
-  for (;;) {
-    auto chunk = co_await stream->Next();
-    if (absl::IsDataLoss(chunk.status())) {
-      co_return absl::AbortedError(
-          "The file changed while it was read: present it once nothing writes to it any more.");
-    }
-    if (!chunk.ok()) co_return chunk.status();
-    if (!chunk->has_value()) co_return bytes;
-    bytes += (*chunk)->data();
-    if (bytes.size() > most) co_return absl::InternalError("The agent sent more than was asked.");
-  }
+  if (info.size() > static_cast<std::int64_t>(most)) co_return std::string();
+  co_return co_await ReadWhole(agent_, std::move(sandbox), std::move(info));
 }
 
 }  // namespace sandkeep::mcp

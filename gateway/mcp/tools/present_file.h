@@ -17,10 +17,6 @@ class PresentFile : public Tool {
   Async<ToolResult> Call(CallContext& context, Arguments arguments) override;
 
  private:
-  Async<agent::v1::FileInfo> Find(agent::v1::SandboxRef sandbox, RelPath path);
-  // What stands beside a file that isn't there.
-  Async<agent::v1::ListFilesResponse> Neighbours(agent::v1::SandboxRef sandbox, RelPath path);
-  boost::asio::awaitable<absl::Status> Missing(agent::v1::SandboxRef sandbox, RelPath path);
   // Its bytes if they may be worth showing; empty otherwise.
   Async<std::string> Contents(agent::v1::SandboxRef sandbox, agent::v1::FileInfo info);
 

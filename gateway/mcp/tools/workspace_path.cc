@@ -26,8 +26,8 @@ std::string ShellPath(std::string_view path) {
 
 absl::Status NotBelow(std::string_view path) {
   return absl::InvalidArgumentError(
-      StrCat("Only files below /workspace can be presented: copy it there with run_command, then "
-             "present the copy.\ncp -- ",
+      StrCat("Only files below /workspace can be reached from outside: copy it there with "
+             "run_command, then name the copy.\ncp -- ",
              ShellPath(path), " /workspace/"));
 }
 
@@ -74,7 +74,7 @@ absl::StatusOr<RelPath> WorkspacePath(std::string_view path) {
   absl::StatusOr<RelPath> relative = RelPath::Parse(path);
   if (!relative.ok()) {
     return absl::InvalidArgumentError(
-        StrCat("This path can't be presented (", ToStd(relative.status().message()),
+        StrCat("This path leads nowhere (", ToStd(relative.status().message()),
                "): give the file's path below /workspace, without .. in it."));
   }
   return relative;

@@ -97,14 +97,14 @@ TEST_F(FileProcessTest, AFileThatBecomesAFifoNeverBlocksTheProcess) {
   EXPECT_EQ(Contents("plain.txt"), "hello");
 }
 
-TEST_F(FileProcessTest, RunsWithOneCapabilityAndAFilter) {
+TEST_F(FileProcessTest, RunsWithTheRightsOverFilesAndAFilter) {
   ASSERT_EQ(Contents("plain.txt"), "hello");
   std::ifstream status(StrCat("/proc/", FilesPid(), "/status"));
   const std::string text((std::istreambuf_iterator<char>(status)), {});
-  // CAP_DAC_READ_SEARCH is bit 2.
-  EXPECT_THAT(text, HasSubstr("CapEff:\t0000000000000004"));
-  EXPECT_THAT(text, HasSubstr("CapPrm:\t0000000000000004"));
-  EXPECT_THAT(text, HasSubstr("CapBnd:\t0000000000000004"));
+  // CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER.
+  EXPECT_THAT(text, HasSubstr("CapEff:\t000000000000000f"));
+  EXPECT_THAT(text, HasSubstr("CapPrm:\t000000000000000f"));
+  EXPECT_THAT(text, HasSubstr("CapBnd:\t000000000000000f"));
   EXPECT_THAT(text, HasSubstr("NoNewPrivs:\t1"));
   EXPECT_THAT(text, HasSubstr(StrCat("Uid:\t", TestVolume().foreign_root, "\t",
                                      TestVolume().foreign_root)));

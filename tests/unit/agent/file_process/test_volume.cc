@@ -109,8 +109,9 @@ std::string Prepare(const char* executable) {
   fs::permissions(TestVolume().base, static_cast<fs::perms>(0711));
   fs::copy_file(executable, TestVolume().base / "sandkeep-files");
   fs::permissions(TestVolume().base / "sandkeep-files", static_cast<fs::perms>(0755));
-  Folder(TestVolume().base / "outside", 0755, 0);
-  Write(TestVolume().base / "outside" / "secret", "secret", 0644, 0);
+  // Another volume, as far as rights go: nothing but the walk keeps the file process out of it.
+  Folder(TestVolume().base / "outside", 0755, TestVolume().foreign_root);
+  Write(TestVolume().base / "outside" / "secret", "secret", 0644, TestVolume().foreign_root);
   ::umask(0022);
   MakeVolume(TestVolume().base / "volume", user->pw_uid);
   return "";

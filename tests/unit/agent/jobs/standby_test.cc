@@ -118,6 +118,25 @@ TEST_F(StandbyTest, OneThatIsKilledCostsNoCommand) {
   }
 }
 
+// What it read when it started may be another file by now.
+TEST_F(StandbyTest, OneThatBeganBeforeAWriteFromOutsideServesNobody) {
+  const int pid = AwaitShell();
+  table_->RenewStandby();
+  RunUntil([&]() { return ::kill(pid, 0) != 0; });
+  EXPECT_NE(AwaitShell(), pid);
+  EXPECT_EQ(Run(StrCat(kAsks, "true")).out, "1\n");
+}
+
+TEST_F(StandbyTest, AWriteWhileACommandRunsLeavesNoneThatBeganBefore) {
+  const JobId id = Start(Command("mkfifo go; echo on; read x <go"));
+  AwaitOutput(id, 3);
+  table_->RenewStandby();
+  std::ofstream(init_->workspace() / "go") << "\n";
+  Watch(id);
+  EXPECT_EQ(Run(StrCat(kAsks, "true")).out, "0\n");
+  AwaitShell();
+}
+
 TEST_F(StandbyTest, ItGoesWithItsAgentAndTheNextAgentsCommandsRun) {
   const int pid = AwaitShell();
   RestartAgent();

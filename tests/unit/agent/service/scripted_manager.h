@@ -134,7 +134,10 @@ class ScriptedManager : public SandboxManager {
   std::function<Async<RemovedSandbox>(SandboxRef, bool)> remove;
   std::function<Async<SandboxFile>(SandboxRef, RelPath)> stat_file;
   std::function<Async<SandboxFile>(SandboxRef, RelPath)> open_file;
-  std::function<Async<std::vector<FileEntry>>(SandboxRef, RelPath, int)> list_files;
+  std::function<Async<FileListing>(SandboxRef, FileQuery)> list_files;
+  std::function<Async<SandboxNewFile>(SandboxRef, RelPath, NewFileSpec)> create_file;
+  std::function<Async<SandboxTakenFile>(SandboxNewFile, TakeTerms)> commit_file;
+  std::function<Async<std::int64_t>(SandboxRef, RelPath, bool)> delete_file;
   std::function<Async<ManagerInfo>()> info;
   std::function<Async<std::vector<GarbageDecision>>(bool)> collect_garbage;
 
@@ -175,8 +178,17 @@ class ScriptedManager : public SandboxManager {
   Async<SandboxFile> OpenFile(SandboxRef ref, RelPath path) override {
     return Call(open_file, std::move(ref), std::move(path));
   }
-  Async<std::vector<FileEntry>> ListFiles(SandboxRef ref, RelPath path, int limit) override {
-    return Call(list_files, std::move(ref), std::move(path), limit);
+  Async<FileListing> ListFiles(SandboxRef ref, FileQuery query) override {
+    return Call(list_files, std::move(ref), std::move(query));
+  }
+  Async<SandboxNewFile> CreateFile(SandboxRef ref, RelPath path, NewFileSpec spec) override {
+    return Call(create_file, std::move(ref), std::move(path), std::move(spec));
+  }
+  Async<SandboxTakenFile> CommitFile(SandboxNewFile file, TakeTerms terms) override {
+    return Call(commit_file, std::move(file), std::move(terms));
+  }
+  Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) override {
+    return Call(delete_file, std::move(ref), std::move(path), recursive);
   }
   Async<ManagerInfo> Info() override { return Call(info); }
   Async<std::vector<GarbageDecision>> CollectGarbage(bool dry_run) override {

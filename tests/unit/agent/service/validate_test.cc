@@ -375,14 +375,48 @@ TEST(ValidateFilesTest, RefusesAnEtagThatIsNone) {
   ExpectRefused(ParseReadFile(request), "if_etag");
 }
 
-TEST(ValidateFilesTest, RefusesALimitOutOfRangeAndSaysThatPatternsAreNotServed) {
-  EXPECT_EQ(ParseListFiles(ListFiles())->limit, 200);
+TEST(ValidateFilesTest, RefusesAListingOutOfRange) {
+  EXPECT_EQ(ParseListFiles(ListFiles())->query.limit, 200u);
   v1::ListFilesRequest request = ListFiles();
   request.set_limit(kMaxListedFiles + 1);
   ExpectRefused(ParseListFiles(request), "limit");
   request = ListFiles();
+  request.set_pattern("../*.txt");
+  ExpectRefused(ParseListFiles(request), "pattern");
   request.set_pattern("*.txt");
-  EXPECT_TRUE(absl::IsUnimplemented(ParseListFiles(request).status()));
+  EXPECT_TRUE(ParseListFiles(request)->query.pattern.Matches("a.txt"));
+  request.set_after("a");
+  request.set_newest_first(true);
+  ExpectRefused(ParseListFiles(request), "after");
+}
+
+TEST(ValidateFilesTest, RefusesAWriteThatContradictsItself) {
+  v1::WriteFileHeader good;
+  good.mutable_sandbox()->set_principal("key-1");
+  good.mutable_sandbox()->set_label("amber");
+  good.set_path("a/b");
+  good.set_size(10);
+  EXPECT_TRUE(ParseWriteFile(good).ok()) << ParseWriteFile(good).status();
+  const auto refused = [&](auto change, const std::string& field) {
+    v1::WriteFileHeader header = good;
+    change(header);
+    ExpectRefused(ParseWriteFile(header), field);
+  };
+  refused([](auto& header) { header.set_path(""); }, "path");
+  refused([](auto& header) { header.set_path("../x"); }, "path");
+  refused([](auto& header) { header.set_size(-1); }, "size");
+  refused([](auto& header) { header.set_size(kMaxUploadBytes + 1); }, "size");
+  refused([](auto& header) { header.set_upload("short"); }, "upload");
+  refused([](auto& header) { header.set_offset(1); }, "upload");
+  refused([](auto& header) { header.set_abandon(true); }, "upload");
+  refused([](auto& header) { header.set_if_etag(std::string(kMaxEtagBytes + 1, 'x')); }, "if_etag");
+  const std::string upload(16, 'u');
+  refused([&](auto& header) { header.set_upload(upload), header.set_offset(11); }, "offset");
+  refused([&](auto& header) { header.set_upload(upload), header.set_append(true); }, "append");
+  good.set_if_etag("*");
+  EXPECT_TRUE(ParseWriteFile(good)->must_exist);
+  good.set_if_etag("-");
+  EXPECT_TRUE(ParseWriteFile(good)->must_be_new);
 }
 
 TEST(ValidateFilesTest, RefusesAMissingSandbox) {

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "common/limits.h"
 #include "tests/unit/gateway/http/gateway_fixture.h"
 
 namespace sandkeep {
@@ -59,8 +60,15 @@ class DownloadTest : public GatewayFixture {
     return stream;
   }
 
-  std::string Link(std::string_view path = "report.txt") {
-    return links_.Make("", kKey, kGeneration, path);
+  std::string Link(std::string_view path = "report.txt") { return links_.Make("", Target(), path); }
+  mcp::LinkTarget Target(std::string_view generation = kGeneration) const {
+    return {.principal = principal_, .key = kKey, .generation = generation};
+  }
+  // The file's ETag, as this link gives it out.
+  std::string EtagOf(const std::string& link) {
+    const std::string head = Ask(Get(link, "", "HEAD"));
+    const std::size_t at = head.find("ETag: ") + 6;
+    return head.substr(at, head.find("\r\n", at) - at);
   }
 
   std::string content_;
@@ -74,7 +82,7 @@ TEST_F(DownloadTest, TheWholeFileWithItsHeaders) {
   EXPECT_EQ(RawClient::BodyOf(answer), "0123456789");
   for (const char* header :
        {"Content-Type: text/plain; charset=utf-8\r\n", "Content-Length: 10\r\n",
-        "Content-Disposition: inline; filename=\"report.txt\"\r\n", "ETag: \"tag\"\r\n",
+        "Content-Disposition: inline; filename=\"report.txt\"\r\n", "ETag: \"tag.",
         "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\n", "Accept-Ranges: bytes\r\n",
         "X-Content-Type-Options: nosniff\r\n", "sandbox", "Referrer-Policy: no-referrer\r\n",
         "Cross-Origin-Resource-Policy: same-origin\r\n", "Cache-Control: private, no-cache\r\n"}) {
@@ -115,13 +123,38 @@ TEST_F(DownloadTest, HeadRangeAndConditions) {
   const std::string beyond = Ask(Get(link, "Range: bytes=10-\r\n"));
   EXPECT_EQ(RawClient::StatusOf(beyond), 416);
   EXPECT_THAT(beyond, HasSubstr("Content-Range: bytes */10\r\n"));
-  EXPECT_EQ(StatusOf(Get(link, "Range: bytes=2-5\r\nIf-Range: \"tag\"\r\n")), 206);
+  const std::string etag = EtagOf(link);
+  EXPECT_EQ(StatusOf(Get(link, StrCat("Range: bytes=2-5\r\nIf-Range: ", etag, "\r\n"))), 206);
   EXPECT_EQ(StatusOf(Get(link, "Range: bytes=2-5\r\nIf-Range: \"old\"\r\n")), 200);
 
-  EXPECT_EQ(StatusOf(Get(link, "If-None-Match: \"old\", W/\"tag\"\r\n")), 304);
+  EXPECT_EQ(StatusOf(Get(link, StrCat("If-None-Match: \"old\", W/", etag, "\r\n"))), 304);
   EXPECT_EQ(StatusOf(Get(link, "If-None-Match: *\r\n")), 304);
   EXPECT_EQ(StatusOf(Get(link, "If-None-Match: \"old\"\r\n")), 200);
   EXPECT_EQ(StatusOf(Get(link, "If-Modified-Since: Tue, 14 Nov 2023 22:13:20 GMT\r\n")), 304);
+}
+
+TEST_F(DownloadTest, ADownloadThatBeganInTimeMayBeFinishedAndNothingElse) {
+  StartServer();
+  const std::string link = Link();
+  const std::string etag = EtagOf(link);
+  const std::string rest = StrCat("Range: bytes=4-\r\nIf-Range: ", etag, "\r\n");
+  clock_.Advance(absl::Seconds(3600));
+  EXPECT_EQ(RawClient::BodyOf(Ask(Get(link, rest))), "456789");
+  // None of these shows that it began before.
+  for (const std::string& more :
+       {std::string(), std::string("Range: bytes=4-\r\n"), StrCat("If-Range: ", etag, "\r\n"),
+        std::string("Range: bytes=4-\r\nIf-Range: \"tag\"\r\n"),
+        std::string("Range: bytes=4-\r\nIf-Range: Tue, 14 Nov 2023 22:13:20 GMT\r\n"),
+        StrCat("If-None-Match: ", etag, "\r\n")}) {
+    EXPECT_EQ(StatusOf(Get(link, more)), 410) << more;
+  }
+  info_.set_etag("another");
+  EXPECT_EQ(StatusOf(Get(link, rest)), 410) << "the file is another by now";
+  info_.set_etag("tag");
+  agent_.stat_file.Fail(absl::NotFoundError("gone"));
+  EXPECT_EQ(StatusOf(Get(link, rest)), 410) << "and says nothing of what is there";
+  clock_.Advance(absl::FromChrono(kResumeGrace));
+  EXPECT_EQ(StatusOf(Get(link, rest)), 410);
 }
 
 TEST_F(DownloadTest, TheConnectionGoesOnAfterEachKindOfAnswer) {
@@ -152,7 +185,7 @@ TEST_F(DownloadTest, EveryWrongLinkGetsTheSame404AndNeverAFile) {
   const std::string expected = without_date(Ask(Get("/dl/")));
   EXPECT_EQ(RawClient::StatusOf(expected), 404);
   for (const std::string& wrong : {altered, other_key, std::string("/dl/1/2/3"), link + "x",
-                                   links_.Make("", kKey, std::string(16, 'h'), "report.txt")}) {
+                                   links_.Make("", Target(std::string(16, 'h')), "report.txt")}) {
     EXPECT_EQ(without_date(Ask(Get(wrong))), expected) << wrong;
   }
   EXPECT_TRUE(agent_.stat_file.requests().empty()) << "asked for a file by a wrong link";
@@ -253,7 +286,7 @@ class OutputDownloadTest : public DownloadTest {
         });
   }
   std::string Link() {
-    const std::string link = links_.MakeForJob("", kKey, kGeneration, job_);
+    const std::string link = links_.MakeForJob("", Target(), job_);
     return link;
   }
 

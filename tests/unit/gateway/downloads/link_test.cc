@@ -4,9 +4,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <vector>
 
 #include "common/strings.h"
-#include "gateway/downloads/signing_keys.h"
+#include "gateway/downloads/link_table.h"
 #include "gateway/store/database.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_random.h"
@@ -17,23 +23,37 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::string_view kBase = "https://sandbox.example.com";
+constexpr std::string_view kPrincipal = "key-0123";
 constexpr std::string_view kKey = "amber-otter-abcdefghijklmnop";
 const std::string kGeneration(16, '\x42');
+const std::string kOldKey(32, 'k');
 
 class LinkTest : public testing::Test {
  protected:
-  std::string Make(std::string_view path) { return signer_.Make(kBase, kKey, kGeneration, path); }
+  static LinkSecrets SecretsOf(std::initializer_list<std::string> keys) {
+    LinkSecrets secrets;
+    for (const std::string& key : keys) secrets.keys.push_back({.secret = Secret(key)});
+    return secrets;
+  }
+  static mcp::LinkTarget Target(std::string_view generation = kGeneration) {
+    return {.principal = kPrincipal, .key = kKey, .generation = generation};
+  }
+  static LinkOwner Owner(std::string_view generation = kGeneration) {
+    return {.principal = kPrincipal, .generation = generation};
+  }
+  std::string Make(std::string_view path) { return signer_.Make(kBase, Target(), path); }
   static std::string_view Rest(std::string_view link) {
     return link.substr(kBase.size() + std::string_view("/dl/").size());
   }
   LinkVerdict Judge(std::string_view rest, const LinkSigner& signer) {
     const std::optional<LinkClaim> claim = LinkClaim::Parse(rest);
-    return claim.has_value() ? signer.Judge(*claim, kGeneration) : LinkVerdict::kWrong;
+    return claim.has_value() ? signer.Judge(*claim, Owner()) : LinkVerdict::kWrong;
   }
   LinkVerdict Judge(std::string_view rest) { return Judge(rest, signer_); }
 
   FakeClock clock_;
-  LinkSigner signer_{{Secret(std::string(32, 'k'))}, seconds(3600), clock_};
+  LinkBook book_{SecretsOf({kOldKey})};
+  LinkSigner signer_{book_, seconds(3600), clock_};
 };
 
 TEST_F(LinkTest, AFreshLinkIsGoodAndShort) {
@@ -44,19 +64,31 @@ TEST_F(LinkTest, AFreshLinkIsGoodAndShort) {
 
 TEST_F(LinkTest, AJobsOutputIsAnotherThingThanAFileOfThatPath) {
   const JobId job = *JobId::FromHex("0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f");
-  const std::string output = signer_.MakeForJob(kBase, kKey, kGeneration, job);
+  const std::string output = signer_.MakeForJob(kBase, Target(), job);
   const std::string file = Make(StrCat(".jobs/", job.hex()));
   const LinkClaim of_output = *LinkClaim::Parse(Rest(output));
   const LinkClaim of_file = *LinkClaim::Parse(Rest(file));
   EXPECT_EQ(of_output.job(), job);
-  EXPECT_EQ(signer_.JudgeForJob(of_output, kGeneration), LinkVerdict::kGood);
-  EXPECT_EQ(signer_.Judge(of_output, kGeneration), LinkVerdict::kWrong);
-  EXPECT_EQ(signer_.Judge(of_file, kGeneration), LinkVerdict::kGood);
-  EXPECT_EQ(signer_.JudgeForJob(of_file, kGeneration), LinkVerdict::kWrong);
+  EXPECT_EQ(signer_.JudgeForJob(of_output, Owner()), LinkVerdict::kGood);
+  EXPECT_EQ(signer_.Judge(of_output, Owner()), LinkVerdict::kWrong);
+  EXPECT_EQ(signer_.Judge(of_file, Owner()), LinkVerdict::kGood);
+  EXPECT_EQ(signer_.JudgeForJob(of_file, Owner()), LinkVerdict::kWrong);
   EXPECT_EQ(LinkClaim::Parse(Rest(Make(".jobs/x")))->job(), std::nullopt);
   EXPECT_EQ(LinkClaim::Parse(Rest(Make(StrCat("a/.jobs/", job.hex()))))->job(), std::nullopt);
   clock_.Advance(absl::Seconds(3601));
-  EXPECT_EQ(signer_.JudgeForJob(of_output, kGeneration), LinkVerdict::kExpired);
+  EXPECT_EQ(signer_.JudgeForJob(of_output, Owner()), LinkVerdict::kExpired);
+}
+
+TEST_F(LinkTest, AFoldersArchiveIsAnotherThingThanAFileOfThatName) {
+  const LinkClaim archive = *LinkClaim::Parse(Rest(signer_.MakeForFolder(kBase, Target(), "a/b")));
+  EXPECT_EQ(archive.folder(), "a/b");
+  EXPECT_EQ(signer_.JudgeForFolder(archive, Owner()), LinkVerdict::kGood);
+  EXPECT_EQ(signer_.Judge(archive, Owner()), LinkVerdict::kWrong);
+  const LinkClaim file = *LinkClaim::Parse(Rest(Make("a/b.zip")));
+  EXPECT_EQ(signer_.JudgeForFolder(file, Owner()), LinkVerdict::kWrong);
+  EXPECT_EQ(LinkClaim::Parse(Rest(signer_.MakeForFolder(kBase, Target(), "")))->folder(), "");
+  EXPECT_EQ(LinkClaim::Parse(Rest(Make("a/.zip")))->folder(), std::nullopt);
+  EXPECT_EQ(LinkClaim::Parse(Rest(Make("a.zap")))->folder(), std::nullopt);
 }
 
 TEST_F(LinkTest, NoSingleBitMayDiffer) {
@@ -124,8 +156,8 @@ TEST_F(LinkTest, ANewVolumeOfTheSameKeyServesNothingByOldLinks) {
   const std::string link = Make("f");
   const std::optional<LinkClaim> claim = LinkClaim::Parse(Rest(link));
   ASSERT_TRUE(claim.has_value());
-  EXPECT_EQ(signer_.Judge(*claim, std::string(16, '\x43')), LinkVerdict::kWrong);
-  EXPECT_EQ(signer_.Judge(*claim, ""), LinkVerdict::kWrong);
+  EXPECT_EQ(signer_.Judge(*claim, Owner(std::string(16, '\x43'))), LinkVerdict::kWrong);
+  EXPECT_EQ(signer_.Judge(*claim, Owner("")), LinkVerdict::kWrong);
 }
 
 TEST_F(LinkTest, PathsThatAreNotPlainAreNoLinks) {
@@ -137,35 +169,119 @@ TEST_F(LinkTest, PathsThatAreNotPlainAreNoLinks) {
 }
 
 TEST_F(LinkTest, FieldsCannotBeShiftedIntoEachOther) {
-  const std::string one(Rest(signer_.Make(kBase, kKey, "g", "ab")));
+  const std::string one(Rest(signer_.Make(kBase, Target("g"), "ab")));
   const std::optional<LinkClaim> claim = LinkClaim::Parse(one);
-  EXPECT_EQ(signer_.Judge(*claim, "g"), LinkVerdict::kGood);
-  EXPECT_EQ(signer_.Judge(*claim, "g1"), LinkVerdict::kWrong);
+  EXPECT_EQ(signer_.Judge(*claim, Owner("g")), LinkVerdict::kGood);
+  EXPECT_EQ(signer_.Judge(*claim, Owner("g1")), LinkVerdict::kWrong);
 }
 
-TEST_F(LinkTest, AnOlderKeyStillVerifiesAndTheFirstSigns) {
-  const LinkSigner rotated({Secret("new"), Secret(std::string(32, 'k'))}, seconds(60), clock_);
-  EXPECT_EQ(Judge(Rest(Make("f")), rotated), LinkVerdict::kGood);
-  LinkSigner only_new({Secret("new")}, seconds(60), clock_);
-  EXPECT_EQ(Judge(Rest(only_new.Make(kBase, kKey, kGeneration, "f")), rotated), LinkVerdict::kGood);
-  EXPECT_EQ(Judge(Rest(Make("f")), only_new), LinkVerdict::kWrong);
+TEST_F(LinkTest, AnOlderKeyVerifiesUntilItsEndAndTheFirstSigns) {
+  LinkSecrets secrets = SecretsOf({"new", kOldKey});
+  secrets.keys[1].ends = clock_.Now() + absl::Seconds(60);
+  const LinkBook both(secrets);
+  LinkSigner rotated(both, seconds(3600), clock_);
+  const LinkBook one(SecretsOf({"new"}));
+  LinkSigner only_new(one, seconds(3600), clock_);
+  const std::string old(Rest(Make("f")));
+  EXPECT_EQ(Judge(old, rotated), LinkVerdict::kGood);
+  EXPECT_EQ(Judge(Rest(rotated.Make(kBase, Target(), "f")), only_new), LinkVerdict::kGood);
+  EXPECT_EQ(Judge(old, only_new), LinkVerdict::kWrong);
+  clock_.Advance(absl::Seconds(60));
+  EXPECT_EQ(Judge(old, rotated), LinkVerdict::kWrong);
 }
 
-TEST_F(LinkTest, TheSigningKeyIsMadeOnceAndAConfiguredOneGoesFirst) {
-  FakeRandom random;
-  auto db = Database::Open(":memory:", Database::Durability::kNormal, {});
-  ASSERT_TRUE(db.ok());
-  ASSERT_TRUE(
-      db->Execute(
-            "CREATE TABLE signing_keys (id INTEGER PRIMARY KEY, key BLOB, created_ms INTEGER)")
-          .ok());
-  const auto first = *LoadSigningKeys(*db, Secret(), random, clock_);
-  const auto again = *LoadSigningKeys(*db, Secret("configured"), random, clock_);
-  ASSERT_EQ(first.size(), 1u);
-  EXPECT_EQ(first[0].Reveal().size(), 32u);
-  ASSERT_EQ(again.size(), 2u);
-  EXPECT_EQ(again[0].Reveal(), "configured");
-  EXPECT_EQ(again[1].Reveal(), first[0].Reveal());
+TEST_F(LinkTest, WhatWasRevokedIsWrongAndWhatIsMadeLaterIsGood) {
+  const std::string before(Rest(Make("f")));
+  const std::string single(Rest(Make("g")));
+  LinkSecrets secrets = SecretsOf({kOldKey});
+  secrets.revoked.insert(LinkClaim::Parse(single)->signature);
+  const LinkBook one(secrets);
+  EXPECT_EQ(Judge(single, LinkSigner(one, seconds(3600), clock_)), LinkVerdict::kWrong);
+  EXPECT_EQ(Judge(before, LinkSigner(one, seconds(3600), clock_)), LinkVerdict::kGood);
+  secrets.epochs.emplace(kPrincipal, 1);
+  const LinkBook all(secrets);
+  LinkSigner after(all, seconds(3600), clock_);
+  EXPECT_EQ(Judge(before, after), LinkVerdict::kWrong);
+  EXPECT_EQ(Judge(Rest(after.Make(kBase, Target(), "f")), after), LinkVerdict::kGood);
+  // Nobody else's.
+  EXPECT_EQ(
+      after.Judge(*LinkClaim::Parse(before), {.principal = "key-other", .generation = kGeneration}),
+      LinkVerdict::kGood);
+}
+
+TEST_F(LinkTest, TheStampInAnEtagIsThisLinksAndThisFiles) {
+  const LinkClaim one = *LinkClaim::Parse(Rest(Make("f")));
+  const LinkClaim other = *LinkClaim::Parse(Rest(Make("g")));
+  EXPECT_NE(signer_.Stamped(one, "etag"), signer_.Stamped(other, "etag"));
+  EXPECT_NE(signer_.Stamped(one, "etag").substr(4), signer_.Stamped(one, "atag").substr(4));
+  // A rotation ends no download.
+  const LinkBook both(SecretsOf({"new", kOldKey}));
+  EXPECT_EQ(LinkSigner(both, seconds(60), clock_).Stamped(one, "etag"),
+            signer_.Stamped(one, "etag"));
+}
+
+class LinkTableTest : public testing::Test {
+ protected:
+  LinkTableTest() {
+    char folder[] = "/tmp/sandkeep-links-test.XXXXXX";
+    folder_ = ::mkdtemp(folder);
+  }
+  ~LinkTableTest() override { std::filesystem::remove_all(folder_); }
+  LinkTable Open() { return LinkTable(*OpenGatewayDatabase(folder_)); }
+  std::vector<std::string> Keys(LinkTable& table) {
+    std::vector<std::string> keys;
+    const auto secrets = table.Load();
+    if (!secrets.ok()) return {secrets.status().ToString()};
+    for (const LinkKey& key : secrets->keys) keys.emplace_back(key.secret.Reveal());
+    return keys;
+  }
+
+  std::string folder_;
+  FakeClock clock_;
+  FakeRandom random_;
+};
+
+TEST_F(LinkTableTest, TheFirstKeyIsMadeOnceOrTheConfiguredOne) {
+  LinkTable table = Open();
+  ASSERT_EQ(table.Prepare(Secret(), random_, clock_), absl::OkStatus());
+  const std::vector<std::string> made = Keys(table);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].size(), 32u);
+  ASSERT_EQ(table.Prepare(Secret(), random_, clock_), absl::OkStatus());
+  EXPECT_EQ(Keys(table), made);
+  // Given later, and only then again and again.
+  ASSERT_EQ(table.Prepare(Secret("configured"), random_, clock_), absl::OkStatus());
+  ASSERT_EQ(table.Prepare(Secret("configured"), random_, clock_), absl::OkStatus());
+  EXPECT_EQ(Keys(table), (std::vector<std::string>{"configured", made[0]}));
+}
+
+TEST_F(LinkTableTest, AfterARotationTheConfiguredKeySignsNoMore) {
+  LinkTable table = Open();
+  ASSERT_EQ(table.Prepare(Secret("configured"), random_, clock_), absl::OkStatus());
+  ASSERT_EQ(table.Rotate(absl::Hours(1), random_, clock_), absl::OkStatus());
+  ASSERT_EQ(table.Prepare(Secret("configured"), random_, clock_), absl::OkStatus());
+  ASSERT_EQ(table.Prepare(Secret("another"), random_, clock_), absl::OkStatus());
+  const LinkSecrets secrets = *table.Load();
+  ASSERT_EQ(secrets.keys.size(), 2u);
+  EXPECT_NE(secrets.keys[0].secret.Reveal(), "configured");
+  EXPECT_EQ(secrets.keys[0].ends, absl::InfiniteFuture());
+  EXPECT_EQ(secrets.keys[1].ends, clock_.Now() + absl::Hours(1));
+  // --now after one with an overlap: what was to end later ends now, too.
+  ASSERT_EQ(table.Rotate(absl::ZeroDuration(), random_, clock_), absl::OkStatus());
+  for (std::size_t i = 1; i < 3; ++i) EXPECT_EQ(table.Load()->keys[i].ends, clock_.Now()) << i;
+}
+
+TEST_F(LinkTableTest, RevocationsAreKeptAsLongAsTheyMatter) {
+  LinkTable table = Open();
+  ASSERT_EQ(table.Prepare(Secret(), random_, clock_), absl::OkStatus());
+  ASSERT_EQ(table.RevokeAllOf("key-1"), absl::OkStatus());
+  ASSERT_EQ(table.RevokeAllOf("key-1"), absl::OkStatus());
+  EXPECT_EQ(table.Load()->epochs.at("key-1"), 2);
+  ASSERT_EQ(table.Revoke("one", clock_.Now() + absl::Hours(1), clock_), absl::OkStatus());
+  EXPECT_TRUE(table.Load()->revoked.contains("one"));
+  clock_.Advance(absl::Hours(2));
+  ASSERT_EQ(table.Revoke("two", clock_.Now() + absl::Hours(1), clock_), absl::OkStatus());
+  EXPECT_FALSE(table.Load()->revoked.contains("one"));
 }
 
 }  // namespace

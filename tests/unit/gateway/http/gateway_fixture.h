@@ -108,7 +108,9 @@ class GatewayFixture : public testing::Test {
   std::unique_ptr<AccessKeys> keys_;
   ScriptedEndpoint endpoint_;
   FakeAgentClient agent_;
-  LinkSigner links_{{Secret("a signing key")}, std::chrono::seconds(3600), clock_};
+  LinkBook link_book_{
+      LinkSecrets{.keys = {{.secret = Secret("a signing key")}}, .epochs = {}, .revoked = {}}};
+  LinkSigner links_{link_book_, std::chrono::seconds(3600), clock_};
   MimeTypes types_ = MimeTypes::Load("/nonexistent");
   std::unique_ptr<DownloadHandler> downloads_;
   // Set by fixtures that sign in.

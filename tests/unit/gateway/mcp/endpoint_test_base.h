@@ -32,14 +32,18 @@ namespace v1 = agent::v1;
 
 class FakeLinks : public LinkMaker {
  public:
-  std::string Make(std::string_view public_base, std::string_view key, std::string_view generation,
+  std::string Make(std::string_view public_base, const LinkTarget& target,
                    std::string_view path) override {
-    generation_ = std::string(generation);
-    return StrCat(public_base, "/dl/signed/", key, "/", path);
+    generation_ = std::string(target.generation);
+    return StrCat(public_base, "/dl/signed/", target.key, "/", path);
   }
-  std::string MakeForJob(std::string_view public_base, std::string_view key,
-                         std::string_view /*generation*/, const JobId& job) override {
-    return StrCat(public_base, "/dl/signed/", key, "/.jobs/", job.hex());
+  std::string MakeForFolder(std::string_view public_base, const LinkTarget& target,
+                            std::string_view path) override {
+    return StrCat(public_base, "/dl/signed/", target.key, "/", path, ".zip");
+  }
+  std::string MakeForJob(std::string_view public_base, const LinkTarget& target,
+                         const JobId& job) override {
+    return StrCat(public_base, "/dl/signed/", target.key, "/.jobs/", job.hex());
   }
   std::chrono::seconds lifetime() const override { return std::chrono::seconds(3600); }
 

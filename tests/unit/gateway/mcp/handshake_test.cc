@@ -62,13 +62,15 @@ TEST_F(Handshake, EveryToolIsListedSoThatNoClientDropsIt) {
     }
     EXPECT_THAT(names,
                 testing::ElementsAre("run_command", "wait_command", "read_output", "send_input",
-                                     "stop_command", "present_file", "sandbox_info"));
+                                     "stop_command", "write_file", "read_file", "edit_file",
+                                     "list_files", "delete_file", "present_file", "sandbox_info"));
   }
 }
 
 // So that a person may allow them always.
 TEST_F(Handshake, ToolsThatOnlyLookSaySo) {
-  const std::set<std::string_view> looking = {"wait_command", "read_output", "sandbox_info"};
+  const std::set<std::string_view> looking = {"wait_command", "read_output", "read_file",
+                                              "list_files", "sandbox_info"};
   const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
   for (const json::value& tool : tools) {
     const json::object& hints = tool.at("annotations").as_object();
@@ -126,15 +128,16 @@ TEST_F(Handshake, NoTextHasALabelThatAModelCouldCopy) {
   agent_.list_sandboxes.AnswerAlways([](const auto&) { return v1::ListSandboxesResponse(); });
   std::string all = Ask(Legacy("initialize")).body + Ask(Modern("server/discover")).body +
                     Ask(Modern("tools/list")).body + Ask(Legacy("tools/list")).body;
-  for (const std::string_view tool : {"run_command", "wait_command", "read_output", "send_input",
-                                      "stop_command", "present_file"}) {
+  for (const std::string_view tool :
+       {"run_command", "wait_command", "read_output", "send_input", "stop_command", "write_file",
+        "read_file", "edit_file", "list_files", "delete_file", "present_file"}) {
     all += Ask(LegacyCall(tool, "")).body;
     all += Ask(LegacyCall(tool, R"("sandbox":"!!!")")).body;
     all += Ask(LegacyCall(tool, R"("sandbox":7)")).body;
     all += Ask(LegacyCall(tool, R"("label":"x")")).body;
   }
   // No hyphenated words at all, but for our own names: that can be checked.
-  const std::set<std::string> known = {"sandkeep-agent"};
+  const std::set<std::string> known = {"sandkeep-agent", "base64"};
   const std::regex label("[a-z]{2,}-[a-z0-9]{2,}|[a-z]{3,}[0-9]{2,}");
   for (std::sregex_iterator it(all.begin(), all.end(), label), end; it != end; ++it) {
     EXPECT_EQ(known.count(it->str()), 1u) << it->str();

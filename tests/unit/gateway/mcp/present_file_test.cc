@@ -163,15 +163,20 @@ TEST_F(PresentFileTest, PathsMayBeWrittenInSeveralWays) {
   }
 }
 
-TEST_F(PresentFileTest, AFolderIsRefusedWithTheLineThatPacksIt) {
-  v1::FileInfo folder;
+TEST_F(PresentFileTest, AFolderIsHandedOverAsAnArchive) {
+  v1::FileInfo folder = File("my site", 4096);
   folder.set_type(v1::FileInfo::DIRECTORY);
   agent_.stat_file.Answer(folder);
   const Reply reply = Present("my site");
-  EXPECT_TRUE(IsToolError(reply));
-  EXPECT_THAT(TextOf(reply), EndsWith("\ncd /workspace && tar -czf 'my site.tar.gz' "
-                                      "--exclude='./my site.tar.gz' -- 'my site'"));
-  EXPECT_THAT(TextOf(Present("/workspace")), EndsWith("-- ."));
+  EXPECT_THAT(TextOf(reply), HasSubstr("\nmy site.zip, a folder as an archive, "));
+  EXPECT_THAT(TextOf(reply), EndsWith("/my site.zip)"));
+  const json::array blocks = Blocks(reply);
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_FALSE(blocks[1].as_object().contains("size"));
+  EXPECT_TRUE(agent_.read_file.requests().empty());
+  folder.clear_path();
+  agent_.stat_file.Answer(folder);
+  EXPECT_THAT(TextOf(Present("/workspace")), HasSubstr("[workspace.zip]("));
 }
 
 TEST_F(PresentFileTest, ADeviceIsRefused) {
@@ -198,7 +203,7 @@ TEST_F(PresentFileTest, AMissingFileIsAnsweredWithTheNearestNames) {
 TEST_F(PresentFileTest, AMissingFileWithoutNeighboursSaysHowToLook) {
   agent_.stat_file.Fail(absl::NotFoundError("no"));
   agent_.list_files.Answer(v1::ListFilesResponse());
-  EXPECT_THAT(TextOf(Present("report.pdf")), HasSubstr("list what there is with run_command"));
+  EXPECT_THAT(TextOf(Present("report.pdf")), HasSubstr("list what there is with list_files"));
   agent_.stat_file.Fail(absl::NotFoundError("no"));
   agent_.list_files.Fail(absl::UnimplementedError("later"));
   EXPECT_THAT(TextOf(Present("report.pdf")), HasSubstr("There is no file report.pdf"));

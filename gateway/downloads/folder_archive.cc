@@ -1,0 +1,94 @@
+#include "gateway/downloads/folder_archive.h"
+
+#include <utility>
+
+#include "common/limits.h"
+#include "common/log.h"
+
+namespace sandkeep {
+
+namespace asio = boost::asio;
+namespace v1 = agent::v1;
+
+std::string FolderArchive::NameOf(const v1::FileInfo& info) const {
+  return root_.empty() ? info.path() : info.path().substr(root_.size() + 1);
+}
+
+asio::awaitable<bool> FolderArchive::Write() {
+  const std::string part = std::exchange(out_, std::string());
+  co_return co_await exchange_.Write(part);
+}
+
+asio::awaitable<bool> FolderArchive::Send() {
+  while (!folders_.empty()) {
+    std::string folder = std::move(folders_.back());
+    folders_.pop_back();
+    auto sending = SendFolder(std::move(folder));
+    const bool going = co_await std::move(sending);
+    if (!going) co_return false;
+  }
+  zip_.Finish(&out_);
+  co_return co_await Write();
+}
+
+asio::awaitable<bool> FolderArchive::SendFolder(std::string folder) {
+  v1::ListFilesRequest request;
+  request.mutable_sandbox()->set_key(key_.text());
+  request.set_path(folder);
+  request.set_limit(kMaxListedFiles);
+  for (;;) {
+    const absl::StatusOr<v1::ListFilesResponse> listed = co_await agent_.ListFiles(request);
+    // Gone meanwhile, or not to be read.
+    if (absl::IsNotFound(listed.status()) || absl::IsPermissionDenied(listed.status())) {
+      co_return true;
+    }
+    if (!listed.ok()) co_return false;
+    for (const v1::FileInfo& info : listed->files()) {
+      if (++entries_ > kMaxArchiveEntries) {
+        Log(Severity::kWarning, "archive.too_many", {{"key", key_.text()}});
+        co_return false;
+      }
+      auto sending = SendEntry(info);
+      const bool going = co_await std::move(sending);
+      if (!going) co_return false;
+    }
+    if (!listed->truncated() || listed->files_size() == 0) co_return true;
+    request.set_after(listed->files(listed->files_size() - 1).path());
+  }
+}
+
+asio::awaitable<bool> FolderArchive::SendEntry(const v1::FileInfo& info) {
+  if (info.type() == v1::FileInfo::DIRECTORY) {
+    folders_.push_back(info.path());
+    zip_.AddFolder(NameOf(info), absl::FromUnixMillis(info.modified_ms()), &out_);
+    co_return co_await Write();
+  }
+  if (info.type() != v1::FileInfo::REGULAR) co_return true;
+  co_return co_await SendFile(info);
+}
+
+asio::awaitable<bool> FolderArchive::SendFile(const v1::FileInfo& info) {
+  v1::ReadFileRequest read;
+  read.mutable_sandbox()->set_key(key_.text());
+  read.set_path(info.path());
+  if (info.size() > 0) read.set_length(info.size());
+  const FileChunkStream stream = agent_.ReadFile(read);
+  absl::StatusOr<std::optional<v1::FileChunk>> chunk = co_await stream->Next();
+  // Gone, replaced by another kind, or not to be read: as if it had never been.
+  if (!chunk.ok() && !absl::IsUnavailable(chunk.status()) && !absl::IsDataLoss(chunk.status())) {
+    co_return true;
+  }
+  zip_.BeginFile(NameOf(info), info.size(), info.mode(), absl::FromUnixMillis(info.modified_ms()),
+                 &out_);
+  while (chunk.ok() && chunk->has_value()) {
+    if (info.size() > 0) zip_.Add((*chunk)->data(), &out_);
+    const bool going = co_await Write();
+    if (!going) co_return false;
+    chunk = co_await stream->Next();
+  }
+  if (!chunk.ok()) co_return false;
+  zip_.EndFile(&out_);
+  co_return co_await Write();
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,47 @@
+// A folder of a sandbox as a zip archive, made while it is sent: one file after the other, as fast
+// as the reader takes it. Symbolic links, devices and what can't be read are left out. A file that
+// shrinks under the read cuts the connection: nobody shall take a part for the whole.
+//
+// One coroutine's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/client/agent_client.h"
+#include "common/ids.h"
+#include "common/rel_path.h"
+#include "gateway/downloads/zip_writer.h"
+#include "gateway/http/exchange.h"
+
+namespace sandkeep {
+
+class FolderArchive {
+ public:
+  // Both outlive it. `root`: what the names in it are relative to.
+  FolderArchive(AgentClient& agent, http::Exchange& exchange, SandboxKey key, std::string root)
+      : agent_(agent), exchange_(exchange), key_(std::move(key)), root_(std::move(root)) {
+    folders_.push_back(root_);
+  }
+
+  // After the answer has begun. False: it isn't whole, and the connection is to be cut.
+  boost::asio::awaitable<bool> Send();
+
+ private:
+  boost::asio::awaitable<bool> SendFolder(std::string folder);
+  boost::asio::awaitable<bool> SendEntry(const agent::v1::FileInfo& info);
+  boost::asio::awaitable<bool> SendFile(const agent::v1::FileInfo& info);
+  boost::asio::awaitable<bool> Write();
+  std::string NameOf(const agent::v1::FileInfo& info) const;
+
+  AgentClient& agent_;
+  http::Exchange& exchange_;
+  const SandboxKey key_;
+  const std::string root_;
+  std::vector<std::string> folders_;  // To go into; the last one first.
+  int entries_ = 0;
+  ZipWriter zip_;
+  std::string out_;
+};
+
+}  // namespace sandkeep

@@ -1,0 +1,112 @@
+#include "gateway/uploads/upload_table.h"
+
+#include <algorithm>
+
+#include "common/status_macros.h"
+
+namespace sandkeep {
+
+namespace {
+
+UploadRow* Find(std::vector<UploadRow>& rows, const std::string& hash) {
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [&](const UploadRow& each) { return each.hash == hash; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+// Of both lists: upload, path, size.
+absl::Status ReadInto(Statement& read, std::vector<UploadRow>& rows,
+                      std::vector<mcp::ArrivedFile> UploadRow::* list) {
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool more, read.Step());
+    if (!more) return absl::OkStatus();
+    UploadRow* const row = Find(rows, read.Text(0));
+    if (row != nullptr) (row->*list).push_back({read.Text(1), read.Int(2)});
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<UploadRow>> UploadTable::Load() {
+  ASSIGN_OR_RETURN(Statement read,
+                   db_.Prepare("SELECT hash, principal, label, path, folder, max_bytes, "
+                               "expires_ms, done FROM uploads"));
+  std::vector<UploadRow> rows;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool more, read.Step());
+    if (!more) break;
+    rows.push_back({.hash = read.Text(0),
+                    .request = {.principal = read.Text(1),
+                                .label = read.Text(2),
+                                .path = read.Text(3),
+                                .folder = read.Int(4) != 0,
+                                .max_bytes = read.Int(5)},
+                    .expires = absl::FromUnixMillis(read.Int(6)),
+                    .done = read.Int(7) != 0,
+                    .files = {},
+                    .parts = {}});
+  }
+  ASSIGN_OR_RETURN(Statement files,
+                   db_.Prepare("SELECT upload, path, size FROM upload_files ORDER BY id"));
+  RETURN_IF_ERROR(ReadInto(files, rows, &UploadRow::files));
+  ASSIGN_OR_RETURN(Statement parts, db_.Prepare("SELECT upload, path, size FROM upload_parts"));
+  RETURN_IF_ERROR(ReadInto(parts, rows, &UploadRow::parts));
+  return rows;
+}
+
+absl::Status UploadTable::Add(const UploadRow& row) {
+  ASSIGN_OR_RETURN(
+      Statement add,
+      db_.Prepare("INSERT INTO uploads (hash, principal, label, path, folder, max_bytes, "
+                  "expires_ms, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)"));
+  return add.BindBlob(1, row.hash)
+      .BindText(2, row.request.principal)
+      .BindText(3, row.request.label)
+      .BindBlob(4, row.request.path)
+      .Bind(5, row.request.folder ? 1 : 0)
+      .Bind(6, row.request.max_bytes)
+      .Bind(7, absl::ToUnixMillis(row.expires))
+      .Run();
+}
+
+absl::Status UploadTable::Extend(std::string_view hash, absl::Time expires) {
+  ASSIGN_OR_RETURN(Statement set,
+                   db_.Prepare("UPDATE uploads SET expires_ms = ?2 WHERE hash = ?1"));
+  return set.BindBlob(1, hash).Bind(2, absl::ToUnixMillis(expires)).Run();
+}
+
+absl::Status UploadTable::End(std::string_view hash) {
+  ASSIGN_OR_RETURN(Statement set, db_.Prepare("UPDATE uploads SET done = 1 WHERE hash = ?1"));
+  return set.BindBlob(1, hash).Run();
+}
+
+absl::Status UploadTable::AddPart(std::string_view hash, const mcp::ArrivedFile& part) {
+  ASSIGN_OR_RETURN(
+      Statement add,
+      db_.Prepare("INSERT OR REPLACE INTO upload_parts (upload, path, size) VALUES (?1, ?2, ?3)"));
+  return add.BindBlob(1, hash).BindBlob(2, part.path).Bind(3, part.size).Run();
+}
+
+absl::Status UploadTable::DropPart(std::string_view hash, std::string_view path) {
+  ASSIGN_OR_RETURN(Statement drop,
+                   db_.Prepare("DELETE FROM upload_parts WHERE upload = ?1 AND path = ?2"));
+  return drop.BindBlob(1, hash).BindBlob(2, path).Run();
+}
+
+absl::Status UploadTable::AddFile(std::string_view hash, std::string_view part,
+                                  const mcp::ArrivedFile& file) {
+  return db_.Transact([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(
+        Statement add,
+        db_.Prepare("INSERT INTO upload_files (upload, path, size) VALUES (?1, ?2, ?3)"));
+    RETURN_IF_ERROR(add.BindBlob(1, hash).BindBlob(2, file.path).Bind(3, file.size).Run());
+    return DropPart(hash, part);
+  });
+}
+
+absl::Status UploadTable::Drop(std::string_view hash) {
+  ASSIGN_OR_RETURN(Statement drop, db_.Prepare("DELETE FROM uploads WHERE hash = ?1"));
+  return drop.BindBlob(1, hash).Run();
+}
+
+}  // namespace sandkeep

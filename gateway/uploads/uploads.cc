@@ -1,0 +1,280 @@
+#include "gateway/uploads/uploads.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "common/digest.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/run_on.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+constexpr std::size_t kTokenBytes = 16;
+constexpr std::size_t kPartIdBytes = 16;
+// Of the hash, what names an upload for the model.
+constexpr std::size_t kNameBytes = 5;
+// After its end it can still be asked for what arrived.
+constexpr absl::Duration kRemembered = absl::Hours(24);
+
+std::string NameOf(std::string_view hash) {
+  return StrCat("up-", absl::BytesToHexString(ToAbsl(hash.substr(0, kNameBytes))));
+}
+
+absl::Status NoSuchUpload() { return absl::NotFoundError("no such upload"); }
+
+}  // namespace
+
+agent::v1::WriteFileHeader UploadHeader(std::string_view hash, const mcp::UploadRequest& request,
+                                        const mcp::ArrivedFile& file) {
+  agent::v1::WriteFileHeader header;
+  header.mutable_sandbox()->set_principal(request.principal);
+  header.mutable_sandbox()->set_label(request.label);
+  header.set_path(file.path);
+  header.set_size(file.size);
+  header.set_upload(Sha256(StrCat(hash, ":", file.path, ":", file.size)).substr(0, kPartIdBytes));
+  header.set_make_parents(true);
+  return header;
+}
+
+absl::StatusOr<std::unique_ptr<Uploads>> Uploads::Start(Database db, AgentClient& agent,
+                                                        Random& random, const Clock& clock) {
+  UploadTable table(std::move(db));
+  ASSIGN_OR_RETURN(std::vector<UploadRow> rows, table.Load());
+  return std::unique_ptr<Uploads>(
+      new Uploads(std::move(table), std::move(rows), agent, random, clock));
+}
+
+Uploads::Uploads(UploadTable table, std::vector<UploadRow> rows, AgentClient& agent, Random& random,
+                 const Clock& clock)
+    : agent_(agent), random_(random), clock_(clock), table_(std::move(table)) {
+  for (UploadRow& row : rows) {
+    const std::string hash = row.hash;
+    uploads_[hash].row = std::move(row);
+  }
+}
+
+Uploads::~Uploads() { thread_.join(); }
+
+bool Uploads::IsOver(const Upload& upload) const {
+  return upload.row.done || upload.row.expires <= clock_.Now();
+}
+
+std::int64_t Uploads::UsedBytes(const Upload& upload) {
+  std::int64_t used = 0;
+  for (const mcp::ArrivedFile& file : upload.row.files) used += file.size;
+  for (const mcp::ArrivedFile& part : upload.row.parts) used += part.size;
+  return used;
+}
+
+mcp::UploadView Uploads::ViewOf(const Upload& upload) const {
+  mcp::UploadView view;
+  view.files = upload.row.files;
+  view.under_way = static_cast<int>(upload.moving.size());
+  view.over = IsOver(upload);
+  return view;
+}
+
+void Uploads::Wake(Upload& upload) {
+  for (const auto& waiter : std::exchange(upload.waiters, {})) waiter->Deliver(true);
+}
+
+Async<mcp::OpenedUpload> Uploads::Open(mcp::UploadRequest request) {
+  const std::string token = random_.Bytes(kTokenBytes);
+  UploadRow row;
+  row.hash = Sha256(token);
+  row.request = std::move(request);
+  row.expires = clock_.Now() + absl::FromChrono(kUploadLifetime);
+  auto clearing = Clear(TakeLeftovers());
+  const absl::Status cleared = co_await std::move(clearing);
+  if (!cleared.ok()) Log(Severity::kWarning, "uploads.not_cleared", {{"why", cleared}});
+  {
+    const std::lock_guard lock(mutex_);
+    const auto open = std::count_if(uploads_.begin(), uploads_.end(), [&](const auto& entry) {
+      return entry.second.row.request.principal == row.request.principal && !IsOver(entry.second);
+    });
+    if (static_cast<std::size_t>(open) >= kMaxUploadsEach) {
+      co_return absl::ResourceExhaustedError(
+          StrCat(kMaxUploadsEach, " uploads are open already: use one of them, or wait an hour."));
+    }
+    uploads_[row.hash].row = row;
+  }
+  auto add = [this, row] { return table_.Add(row); };
+  auto adding = RunOn(thread_.get_executor(), std::move(add));
+  CO_RETURN_IF_ERROR(co_await std::move(adding));
+  co_return mcp::OpenedUpload{.name = NameOf(row.hash),
+                              .path = StrCat("/up/", absl::WebSafeBase64Escape(token), "/"),
+                              .lifetime = kUploadLifetime};
+}
+
+Async<mcp::UploadView> Uploads::Wait(std::string principal, std::string label, std::string name,
+                                     std::chrono::steady_clock::time_point until) {
+  for (;;) {
+    const auto waiter = std::make_shared<Pending<bool>>();
+    mcp::UploadView view;
+    absl::Duration lifetime;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::find_if(uploads_.begin(), uploads_.end(), [&](const auto& entry) {
+        const mcp::UploadRequest& request = entry.second.row.request;
+        return NameOf(entry.first) == name && request.principal == principal &&
+               request.label == label;
+      });
+      if (found == uploads_.end()) co_return NoSuchUpload();
+      view = ViewOf(found->second);
+      const bool arrived = !view.files.empty() && view.under_way == 0;
+      if (view.over || arrived || std::chrono::steady_clock::now() >= until) co_return view;
+      found->second.waiters.push_back(waiter);
+      lifetime = found->second.row.expires - clock_.Now();
+    }
+    const auto expiry = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(lifetime) +
+                        std::chrono::milliseconds(1);
+    auto waiting = waiter->Take(false, {}, std::min(until, expiry));
+    co_await std::move(waiting);
+  }
+}
+
+absl::StatusOr<Uploads::Grant> Uploads::Find(std::string_view token) const {
+  std::string bytes;
+  if (!absl::WebSafeBase64Unescape(ToAbsl(token), &bytes) || bytes.size() != kTokenBytes) {
+    return NoSuchUpload();
+  }
+  const std::string hash = Sha256(bytes);
+  const std::lock_guard lock(mutex_);
+  const auto found = uploads_.find(hash);
+  if (found == uploads_.end()) return NoSuchUpload();
+  const Upload& upload = found->second;
+  if (IsOver(upload)) return absl::OutOfRangeError("this upload is over");
+  return Grant{.hash = hash,
+               .request = upload.row.request,
+               .expires = upload.row.expires,
+               .left_bytes = upload.row.request.max_bytes - UsedBytes(upload)};
+}
+
+absl::Status Uploads::Admit(const std::string& hash, const std::string& path, std::int64_t size,
+                            bool* is_new) {
+  const std::lock_guard lock(mutex_);
+  const auto found = uploads_.find(hash);
+  if (found == uploads_.end()) return NoSuchUpload();
+  Upload& upload = found->second;
+  if (upload.moving.contains(path)) return absl::AbortedError("this file is on its way already");
+  std::vector<mcp::ArrivedFile>& parts = upload.row.parts;
+  const auto known = std::find_if(parts.begin(), parts.end(), [&](const mcp::ArrivedFile& part) {
+    return part.path == path && part.size == size;
+  });
+  *is_new = known == parts.end();
+  if (*is_new && UsedBytes(upload) + size > upload.row.request.max_bytes) {
+    return absl::ResourceExhaustedError("more than this upload may have");
+  }
+  if (*is_new && parts.size() + upload.row.files.size() >= kMaxUploadFiles) {
+    return absl::ResourceExhaustedError("too many files in one upload");
+  }
+  if (*is_new) parts.push_back({path, size});
+  upload.moving.insert(path);
+  return absl::OkStatus();
+}
+
+Async<std::unique_ptr<Uploads::Transfer>> Uploads::Begin(std::string hash, std::string path,
+                                                         std::int64_t size) {
+  bool is_new = false;
+  CO_RETURN_IF_ERROR(Admit(hash, path, size, &is_new));
+  auto transfer = std::make_unique<Transfer>(*this, hash, path);
+  if (!is_new) co_return std::move(transfer);
+  auto add = [this, hash, part = mcp::ArrivedFile{path, size}] {
+    return table_.AddPart(hash, part);
+  };
+  auto adding = RunOn(thread_.get_executor(), std::move(add));
+  CO_RETURN_IF_ERROR(co_await std::move(adding));
+  co_return std::move(transfer);
+}
+
+void Uploads::Stop(const std::string& hash, const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = uploads_.find(hash);
+  if (found == uploads_.end()) return;
+  found->second.moving.erase(path);
+  Wake(found->second);
+}
+
+std::vector<UploadRow> Uploads::TakeLeftovers() {
+  const std::lock_guard lock(mutex_);
+  std::vector<UploadRow> rows;
+  for (auto& [hash, upload] : uploads_) {
+    if (!IsOver(upload) || !upload.moving.empty()) continue;
+    const bool forgotten = upload.row.expires < clock_.Now() - kRemembered;
+    if (forgotten || !upload.row.parts.empty()) rows.push_back(upload.row);
+    upload.row.parts.clear();
+  }
+  return rows;
+}
+
+Async<void> Uploads::Clear(std::vector<UploadRow> rows) {
+  for (const UploadRow& row : rows) {
+    for (const mcp::ArrivedFile& part : row.parts) {
+      agent::v1::WriteFileHeader header = UploadHeader(row.hash, row.request, part);
+      header.set_abandon(true);
+      const auto sink = agent_.WriteFile(std::move(header));
+      // A sandbox that is gone has nothing of it; what else fails is tried at the next start.
+      const absl::Status abandoned = (co_await sink->Finish()).status();
+      if (absl::IsUnavailable(abandoned)) co_return abandoned;
+      auto drop = [this, hash = row.hash, path = part.path] { return table_.DropPart(hash, path); };
+      auto dropping = RunOn(thread_.get_executor(), std::move(drop));
+      CO_RETURN_IF_ERROR(co_await std::move(dropping));
+    }
+    if (row.expires >= clock_.Now() - kRemembered) continue;
+    auto forget = [this, hash = row.hash] { return table_.Drop(hash); };
+    auto forgetting = RunOn(thread_.get_executor(), std::move(forget));
+    CO_RETURN_IF_ERROR(co_await std::move(forgetting));
+    const std::lock_guard lock(mutex_);
+    uploads_.erase(row.hash);
+  }
+  co_return absl::OkStatus();
+}
+
+Async<void> Uploads::Extend(std::string hash) {
+  const absl::Time expires = clock_.Now() + absl::FromChrono(kUploadLifetime);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = uploads_.find(hash);
+    if (found == uploads_.end()) co_return NoSuchUpload();
+    found->second.row.expires = expires;
+  }
+  auto set = [this, hash, expires] { return table_.Extend(hash, expires); };
+  co_return co_await RunOn(thread_.get_executor(), std::move(set));
+}
+
+Async<void> Uploads::Arrived(std::string hash, std::string path, mcp::ArrivedFile file) {
+  auto add = [this, hash, path, file] { return table_.AddFile(hash, path, file); };
+  auto adding = RunOn(thread_.get_executor(), std::move(add));
+  CO_RETURN_IF_ERROR(co_await std::move(adding));
+  const std::lock_guard lock(mutex_);
+  const auto found = uploads_.find(hash);
+  if (found == uploads_.end()) co_return NoSuchUpload();
+  std::erase_if(found->second.row.parts,
+                [&](const mcp::ArrivedFile& part) { return part.path == path; });
+  found->second.row.files.push_back(std::move(file));
+  co_return absl::OkStatus();
+}
+
+Async<void> Uploads::End(std::string hash) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = uploads_.find(hash);
+    if (found == uploads_.end()) co_return NoSuchUpload();
+    found->second.row.done = true;
+    Wake(found->second);
+  }
+  auto end = [this, hash] { return table_.End(hash); };
+  auto ending = RunOn(thread_.get_executor(), std::move(end));
+  CO_RETURN_IF_ERROR(co_await std::move(ending));
+  auto clearing = Clear(TakeLeftovers());
+  const absl::Status cleared = co_await std::move(clearing);
+  if (!cleared.ok()) Log(Severity::kWarning, "uploads.not_cleared", {{"why", cleared}});
+  co_return absl::OkStatus();
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,107 @@
+// The open uploads: in memory for every look, in the database for a restart. What began and never
+// became whole is taken back from the workspace when its upload is over, at the latest when the
+// next one is opened. Thread-safe; what is written waits on a thread of its own.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "agent/client/agent_client.h"
+#include "common/clock.h"
+#include "common/pending.h"
+#include "common/random.h"
+#include "gateway/mcp/upload_desk.h"
+#include "gateway/uploads/upload_table.h"
+
+namespace sandkeep {
+
+class Uploads : public mcp::UploadDesk {
+ public:
+  // Reads what an earlier run left: blocks on the disk. The others outlive it.
+  static absl::StatusOr<std::unique_ptr<Uploads>> Start(Database db, AgentClient& agent,
+                                                        Random& random, const Clock& clock);
+  ~Uploads() override;
+
+  Async<mcp::OpenedUpload> Open(mcp::UploadRequest request) override;
+  Async<mcp::UploadView> Wait(std::string principal, std::string label, std::string name,
+                              std::chrono::steady_clock::time_point until) override;
+
+  // What a token opens. NotFound; OutOfRange: it is over.
+  struct Grant {
+    std::string hash;
+    mcp::UploadRequest request;
+    absl::Time expires;
+    std::int64_t left_bytes = 0;
+  };
+  absl::StatusOr<Grant> Find(std::string_view token) const;
+
+  // A piece of a file of `size` bytes is on its way, as long as the transfer lives; the whole size
+  // counts against the cap. ResourceExhausted: there is no more room, or too many files. Aborted:
+  // it is on its way already.
+  class Transfer;
+  Async<std::unique_ptr<Transfer>> Begin(std::string hash, std::string path, std::int64_t size);
+  // It has a piece more: its time begins anew.
+  Async<void> Extend(std::string hash);
+  // The file that began as `path` is whole; `file` says what it became.
+  Async<void> Arrived(std::string hash, std::string path, mcp::ArrivedFile file);
+  // The person is done.
+  Async<void> End(std::string hash);
+
+ private:
+  struct Upload {
+    UploadRow row;
+    absl::flat_hash_set<std::string> moving;  // Paths of parts of which a piece is on its way.
+    std::vector<std::shared_ptr<Pending<bool>>> waiters;
+  };
+
+  Uploads(UploadTable table, std::vector<UploadRow> rows, AgentClient& agent, Random& random,
+          const Clock& clock);
+  mcp::UploadView ViewOf(const Upload& upload) const;
+  bool IsOver(const Upload& upload) const;
+  static std::int64_t UsedBytes(const Upload& upload);
+  static void Wake(Upload& upload);
+  absl::Status Admit(const std::string& hash, const std::string& path, std::int64_t size,
+                     bool* is_new);
+  void Stop(const std::string& hash, const std::string& path);
+  // Of uploads that are over: the parts, which nobody will finish.
+  std::vector<UploadRow> TakeLeftovers();
+  Async<void> Clear(std::vector<UploadRow> rows);
+
+  AgentClient& agent_;
+  Random& random_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;                          // Guards uploads_.
+  absl::flat_hash_map<std::string, Upload> uploads_;  // By hash.
+  UploadTable table_;                                 // The thread's.
+  boost::asio::thread_pool thread_{1};
+};
+
+// What the agent is told of a file of an upload, from the start.
+agent::v1::WriteFileHeader UploadHeader(std::string_view hash, const mcp::UploadRequest& request,
+                                        const mcp::ArrivedFile& file);
+
+// A piece of a file is on its way as long as it lives.
+class Uploads::Transfer {
+ public:
+  Transfer(Uploads& owner, std::string hash, std::string path)
+      : owner_(owner), hash_(std::move(hash)), path_(std::move(path)) {}
+  ~Transfer() { owner_.Stop(hash_, path_); }
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+ private:
+  Uploads& owner_;
+  const std::string hash_;
+  const std::string path_;
+};
+
+}  // namespace sandkeep

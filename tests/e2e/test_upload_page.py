@@ -1,0 +1,65 @@
+"""The upload page in a real browser: picked files and folders arrive, on a phone too. Screenshots are left in the build's artifacts."""
+
+import hashlib
+import secrets
+
+import pytest
+from browser import Browser, what_is_missing
+from stack import BUILD, wait_for
+from test_uploads import open_upload, sha256_inside
+
+pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing())
+PICTURES = BUILD / "artifacts" / "upload"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as running:
+        yield running
+
+
+def text_of(browser, css):
+    return browser.run(f"return document.querySelector({css!r}).textContent")
+
+
+def test_picked_files_arrive_in_pieces(browser, alice, label, tmp_path):
+    name, url = open_upload(alice, label, path="in/")
+    # More than one piece, an empty one, and a name that would be markup.
+    data = secrets.token_bytes(40_000_000)
+    (tmp_path / "large.bin").write_bytes(data)
+    (tmp_path / "empty.txt").write_bytes(b"")
+    (tmp_path / "<b>Übersicht & 琥珀<b>.txt").write_text("text")
+    browser.open(url)
+    for scheme, size in (("light", (400, 800)), ("dark", (1000, 700))):
+        browser.show_as(*size, scheme)
+        browser.screenshot(PICTURES / f"empty-{scheme}.png")
+    for file in tmp_path.iterdir():
+        browser.type("#files", str(file))
+    wait_for("all to arrive", lambda: text_of(browser, "#say") == "3 files arrived.", 120)
+    browser.screenshot(PICTURES / "arrived.png")
+    assert browser.complaints() == []
+    assert sha256_inside(alice, label, "in/large.bin") == hashlib.sha256(data).hexdigest()
+    assert alice.output(label, "ls in; cat in/*.txt").split() == ["<b>Übersicht", "&", "琥珀<b>.txt", "empty.txt", "large.bin", "text"]
+    browser.click("#done")
+    wait_for("the page to end", lambda: "close this page" in text_of(browser, "#say"), 20)
+    told = alice.call("wait_upload", sandbox=label, upload=name).text
+    assert "in/large.bin, 40.0 MB" in told and "person is done" in told
+    browser.open(url)
+    assert "over" in text_of(browser, "h1")
+
+
+def test_what_is_too_large_is_said_before_it_is_sent(browser, alice, label, tmp_path):
+    _, url = open_upload(alice, label, max_bytes=1000)
+    (tmp_path / "f.bin").write_bytes(b"x" * 2000)
+    browser.open(url)
+    browser.type("#files", str(tmp_path / "f.bin"))
+    wait_for("the refusal", lambda: "too large" in text_of(browser, "#list"), 20)
+    assert browser.complaints() == []
+
+
+def test_a_screen_reader_finds_its_way(browser, alice, label):
+    _, url = open_upload(alice, label)
+    browser.open(url)
+    tree = browser.accessible_tree()
+    assert ("heading", "Hand files to your sandbox") in tree
+    assert any(role == "button" and "Pick files" in name for role, name in tree), tree

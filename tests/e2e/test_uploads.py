@@ -1,0 +1,137 @@
+"""Files come in by a page and by curl, without passing through the model: whole, resumable, capped, and nowhere else."""
+
+import concurrent.futures
+import hashlib
+import json
+import re
+import secrets
+import subprocess
+import urllib.parse
+
+import pytest
+from mcp_client import McpClient
+from stack import Stack
+
+PAGE = re.compile(r"\((http://[^)\s]+/up/[^)\s]+/)\)")
+
+
+def open_upload(client, label, **arguments):
+    result = client.call("request_upload", sandbox=label, **arguments)
+    assert not result.is_error, result
+    return re.search(r"upload (up-\w+)", result.text).group(1), PAGE.search(result.text).group(1)
+
+
+def put(client, url, name, body, **headers):
+    path = urllib.parse.urlsplit(url).path + name
+    return client.send("PUT", path, body, {k.replace("_", "-"): v for k, v in headers.items()})
+
+
+def sha256_inside(client, label, path):
+    return client.output(label, f"sha256sum <{path}").split()[0]
+
+
+def test_curl_hands_a_file_to_a_new_sandbox(alice, label, tmp_path):
+    name, url = open_upload(alice, label, path="in/")
+    data = secrets.token_bytes(5_000_000)
+    (tmp_path / "my data.bin").write_bytes(data)
+    subprocess.run(["curl", "-fsS", "-T", str(tmp_path / "my data.bin"), url], check=True, capture_output=True)
+    told = alice.call("wait_upload", sandbox=label, upload=name)
+    assert "in/my data.bin, 5.0 MB" in told.text, told
+    assert sha256_inside(alice, label, "'in/my data.bin'") == hashlib.sha256(data).hexdigest()
+    assert alice.output(label, "stat -c '%u:%g %a' in/*; ls -A in").splitlines() == ["0:0 644", "my data.bin"]
+
+
+def test_pieces_go_on_where_they_stopped(alice, label):
+    name, url = open_upload(alice, label)
+    data = secrets.token_bytes(300_000)
+    first = put(alice, url, "f.bin", data[:100_000], Content_Range="bytes 0-99999/300000")
+    assert (first.status, json.loads(first.body)) == (200, {"received": 100_000, "whole": False})
+    assert alice.output(label, "ls").strip() == "", "nothing is seen of it before it is whole"
+    # A lie about where it stopped, and the question where it did.
+    wrong = put(alice, url, "f.bin", data[200_000:], Content_Range="bytes 200000-299999/300000")
+    assert (wrong.status, wrong.headers["upload-offset"]) == (409, "100000")
+    asked = alice.send("HEAD", urllib.parse.urlsplit(url).path + "f.bin", headers={"Upload-Length": "300000"})
+    assert asked.headers["upload-offset"] == "100000"
+    assert put(alice, url, "f.bin", data[100_000:200_000], Content_Range="bytes 100000-199999/300000").status == 200
+    assert put(alice, url, "f.bin", data[200_000:], Content_Range="bytes 200000-299999/300000").status == 201
+    assert sha256_inside(alice, label, "f.bin") == hashlib.sha256(data).hexdigest()
+    assert "f.bin, 300.0 kB" in alice.call("wait_upload", sandbox=label, upload=name).text
+
+
+def test_an_upload_outlives_the_deaths_of_both(alice, label):
+    with Stack() as stack, McpClient(stack.url, stack.key) as client:
+        name, url = open_upload(client, "brief")
+        data = secrets.token_bytes(200_000)
+        assert put(client, url, "f", data[:100_000], Content_Range="bytes 0-99999/200000").status == 200
+        stack.kill_gateway()
+        stack.kill_agent()
+        stack.start_agent()
+        stack.start_gateway()
+        assert put(client, url, "f", data[100_000:], Content_Range="bytes 100000-199999/200000").status == 201
+        assert sha256_inside(client, "brief", "f") == hashlib.sha256(data).hexdigest()
+        assert client.output("brief", "ls -A").strip() == "f"
+
+
+def test_a_taken_name_makes_room_for_both_but_an_asked_one_is_replaced(alice, label):
+    alice.output(label, "echo old >a.txt")
+    _, url = open_upload(alice, label)
+    assert put(alice, url, "a.txt", b"new\n").status == 201
+    assert alice.output(label, "cat a.txt 'a (2).txt'") == "old\nnew\n"
+    _, url = open_upload(alice, label, path="a.txt")
+    assert put(alice, url, "whatever.bin", b"asked\n").status == 201
+    assert alice.output(label, "cat a.txt") == "asked\n"
+
+
+def test_what_is_too_much_is_refused_before_it_comes(alice, label):
+    _, url = open_upload(alice, label, max_bytes=1000)
+    assert put(alice, url, "a", b"x" * 1001).status == 413
+    assert put(alice, url, "a", b"x" * 600).status == 201
+    assert put(alice, url, "b", b"x" * 600).status == 413
+    assert put(alice, url, "c", b"x" * 10, Content_Range="bytes 0-9/99999").status == 413
+    assert alice.output(label, "ls -A").split() == ["a"]
+
+
+@pytest.mark.parametrize("name", ["..%2Fescape", "%2Fetc%2Fpasswd", "link/x", "dir/../../x", "fifo", "a%00b", "%zz", "x" * 256])
+def test_no_way_out_of_the_workspace(alice, shared_label, name):
+    alice.run(shared_label, "ln -sfn /etc link; rm -f fifo; mkfifo fifo")
+    _, url = open_upload(alice, shared_label)
+    assert put(alice, url, name, b"evil").status in (400, 409), name
+    assert alice.output(shared_label, "ls /etc/x /escape /workspace/../x 2>&1 | grep -c 'No such'").strip() == "3"
+
+
+def test_halves_and_repeats_and_strangers(alice, label):
+    name, url = open_upload(alice, label)
+    path = urllib.parse.urlsplit(url).path
+    for bad in ("bytes 0-9/5", "bytes 5-1/10", "bytes x", "octets 0-1/2", "bytes 0-3/4, 5-6/7"):
+        assert put(alice, url, "f", b"xxxx", Content_Range=bad).status == 400, bad
+    assert put(alice, url, "f", b"xxxx", Content_Range="bytes 0-9/10").status == 413
+    for _ in range(3):
+        assert put(alice, url, "same", b"same").status == 201
+    assert alice.send("PUT", path[:-3] + "AA/f", b"x").status == 404
+    assert alice.send("DELETE", path + "f").status == 405
+    assert alice.send("POST", path).status == 200
+    assert put(alice, url, "late", b"x").status == 410
+    assert alice.send("GET", path).status == 410
+    assert "page is over" in alice.call("wait_upload", sandbox=label, upload=name).text
+
+
+def test_nothing_is_left_of_what_was_never_finished(alice, label):
+    _, url = open_upload(alice, label)
+    assert put(alice, url, "half", b"x" * 10, Content_Range="bytes 0-9/100000").status == 200
+    assert ".part" in alice.output(label, "ls -A")
+    assert alice.send("POST", urllib.parse.urlsplit(url).path).status == 200
+    assert alice.output(label, "ls -A").strip() == ""
+
+
+def test_waiting_ends_when_something_arrives(stack, alice, label):
+    name, url = open_upload(alice, label)
+    assert "Nothing has arrived" in alice.call("wait_upload", sandbox=label, upload=name, wait_seconds=0).text
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, McpClient(stack.url, stack.key) as other:
+        waiting = pool.submit(other.call, "wait_upload", sandbox=label, upload=name, wait_seconds=60)
+        put(alice, url, "f", b"x")
+        assert "f, 1 byte" in waiting.result(30).text
+
+
+def test_another_principal_waits_for_nothing(alice, bob, label):
+    name, _ = open_upload(alice, label)
+    assert bob.call("wait_upload", sandbox=label, upload=name).is_error

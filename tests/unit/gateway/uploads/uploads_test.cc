@@ -1,0 +1,165 @@
+// An upload takes what was asked for, for as long as it was said, and is remembered over a restart.
+
+#include "gateway/uploads/uploads.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "common/limits.h"
+#include "gateway/store/database.h"
+#include "gateway/uploads/content_range.h"
+#include "tests/fakes/await.h"
+#include "tests/fakes/fake_agent_client.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_random.h"
+
+namespace sandkeep {
+namespace {
+
+using std::chrono::steady_clock;
+
+class UploadsTest : public testing::Test {
+ protected:
+  UploadsTest() {
+    char folder[] = "/tmp/sandkeep-uploads-test.XXXXXX";
+    folder_ = ::mkdtemp(folder);
+    agent_.write_file.calls.AnswerAlways(
+        [](const auto&) { return agent::v1::WriteFileResponse(); });
+    Start();
+  }
+  ~UploadsTest() override {
+    uploads_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Start() {
+    uploads_.reset();
+    uploads_ = *Uploads::Start(*OpenGatewayDatabase(folder_), agent_, random_, clock_);
+  }
+  mcp::OpenedUpload Open(std::int64_t max_bytes = 1000) {
+    mcp::UploadRequest request{.principal = "key-1",
+                               .label = "amber",
+                               .path = "in",
+                               .folder = true,
+                               .max_bytes = max_bytes};
+    return *runner_.Await(uploads_->Open(request));
+  }
+  static std::string TokenOf(const mcp::OpenedUpload& opened) {
+    return opened.path.substr(4, opened.path.size() - 5);
+  }
+  std::string HashOf(const mcp::OpenedUpload& opened) {
+    return uploads_->Find(TokenOf(opened))->hash;
+  }
+  absl::Status Begin(const std::string& hash, std::string path, std::int64_t size) {
+    return runner_.Await(uploads_->Begin(hash, std::move(path), size)).status();
+  }
+  mcp::UploadView Look(const mcp::OpenedUpload& opened) {
+    return *runner_.Await(uploads_->Wait("key-1", "amber", opened.name, steady_clock::now()));
+  }
+
+  AsyncRunner runner_;
+  std::string folder_;
+  FakeAgentClient agent_;
+  FakeRandom random_;
+  FakeClock clock_;
+  std::unique_ptr<Uploads> uploads_;
+};
+
+TEST_F(UploadsTest, AFileThatArrivedIsToldAfterARestartToo) {
+  const mcp::OpenedUpload opened = Open();
+  const std::string hash = HashOf(opened);
+  EXPECT_EQ(Begin(hash, "in/a", 10), absl::OkStatus());
+  EXPECT_EQ(runner_.Await(uploads_->Arrived(hash, "in/a", {"in/a (2)", 10})), absl::OkStatus());
+  Start();
+  const mcp::UploadView view = Look(opened);
+  ASSERT_EQ(view.files.size(), 1u);
+  EXPECT_EQ(view.files[0].path, "in/a (2)");
+  EXPECT_EQ(uploads_->Find(TokenOf(opened))->left_bytes, 990);
+}
+
+TEST_F(UploadsTest, NoMoreBytesThanWereAskedForWhateverBegins) {
+  const std::string hash = HashOf(Open(100));
+  EXPECT_EQ(Begin(hash, "a", 60), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(Begin(hash, "b", 60)));
+  EXPECT_EQ(Begin(hash, "a", 60), absl::OkStatus()) << "the same once more";
+  // Another size is another part.
+  EXPECT_TRUE(absl::IsResourceExhausted(Begin(hash, "a", 61)));
+  Start();
+  EXPECT_TRUE(absl::IsResourceExhausted(Begin(hash, "b", 60)));
+}
+
+TEST_F(UploadsTest, OnePieceOfAFileAtATime) {
+  const std::string hash = HashOf(Open());
+  const auto moving = runner_.Await(uploads_->Begin(hash, "a", 10));
+  ASSERT_TRUE(moving.ok());
+  EXPECT_TRUE(absl::IsAborted(Begin(hash, "a", 10)));
+  EXPECT_EQ(Begin(hash, "b", 10), absl::OkStatus());
+}
+
+TEST_F(UploadsTest, ItEndsInTimeUnlessAPieceArrives) {
+  const mcp::OpenedUpload opened = Open();
+  const std::string hash = HashOf(opened);
+  clock_.Advance(absl::FromChrono(kUploadLifetime) - absl::Seconds(1));
+  EXPECT_EQ(runner_.Await(uploads_->Extend(hash)), absl::OkStatus());
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_TRUE(uploads_->Find(TokenOf(opened)).ok());
+  clock_.Advance(absl::FromChrono(kUploadLifetime));
+  EXPECT_TRUE(absl::IsOutOfRange(uploads_->Find(TokenOf(opened)).status()));
+  EXPECT_TRUE(Look(opened).over);
+}
+
+TEST_F(UploadsTest, WhatNeverBecameWholeIsTakenBack) {
+  const mcp::OpenedUpload opened = Open();
+  const std::string hash = HashOf(opened);
+  EXPECT_EQ(Begin(hash, "half", 10), absl::OkStatus());
+  Start();
+  EXPECT_EQ(runner_.Await(uploads_->End(hash)), absl::OkStatus());
+  ASSERT_EQ(agent_.write_file.calls.requests().size(), 1u);
+  const agent::v1::WriteFileHeader header = agent_.write_file.calls.requests()[0].header;
+  EXPECT_TRUE(header.abandon());
+  EXPECT_EQ(header.path(), "half");
+  EXPECT_EQ(header.upload().size(), 16u);
+  Start();
+  EXPECT_EQ(runner_.Await(uploads_->End(hash)), absl::OkStatus());
+  EXPECT_EQ(agent_.write_file.calls.requests().size(), 1u) << "once";
+}
+
+TEST_F(UploadsTest, StrangersAndWrongTokensFindNothing) {
+  const mcp::OpenedUpload opened = Open();
+  for (const std::string& token : {std::string(), std::string("AAAAAAAAAAAAAAAAAAAAAA"),
+                                   TokenOf(opened) + "A", std::string(5000, 'A')}) {
+    EXPECT_TRUE(absl::IsNotFound(uploads_->Find(token).status())) << token;
+  }
+  EXPECT_TRUE(absl::IsNotFound(
+      runner_.Await(uploads_->Wait("key-2", "amber", opened.name, steady_clock::now())).status()));
+  EXPECT_TRUE(absl::IsNotFound(
+      runner_.Await(uploads_->Wait("key-1", "other", opened.name, steady_clock::now())).status()));
+}
+
+TEST_F(UploadsTest, OnePrincipalCantOpenAnyNumber) {
+  for (std::size_t i = 0; i < kMaxUploadsEach; ++i) Open();
+  mcp::UploadRequest request{
+      .principal = "key-1", .label = "amber", .path = "", .folder = true, .max_bytes = 1};
+  EXPECT_TRUE(absl::IsResourceExhausted(runner_.Await(uploads_->Open(request)).status()));
+  request.principal = "key-2";
+  EXPECT_TRUE(runner_.Await(uploads_->Open(request)).ok());
+}
+
+TEST(ContentRangeTest, OneFormAlone) {
+  const auto range = ContentRange::Parse("bytes 5-9/10");
+  ASSERT_TRUE(range.has_value());
+  EXPECT_EQ(range->first, 5);
+  EXPECT_EQ(range->length, 5);
+  EXPECT_EQ(range->total, 10);
+  for (const char* bad : {"", "bytes", "bytes 5-9", "bytes 9-5/10", "bytes 5-10/10", "bytes */10",
+                          "bytes 0-1/*", "bytes -1-2/3", "bytes 0-0/1 ", "bytes 0-0/1,",
+                          "Bytes 0-0/1", "bytes +0-0/1", "bytes 0-99999999999999999999/1"}) {
+    EXPECT_FALSE(ContentRange::Parse(bad).has_value()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace sandkeep
