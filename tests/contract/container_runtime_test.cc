@@ -23,6 +23,7 @@
 #include "tests/contract/podman_host.h"
 #include "tests/fakes/await.h"
 #include "tests/fakes/fake_runtime.h"
+#include "tests/fakes/patience.h"
 #include "tests/unit/agent/init/test_agent.h"
 
 namespace sandkeep {
@@ -295,7 +296,7 @@ TEST_P(ContainerRuntimeTest, AnInitThatDiesIsSeenAndCanBeStartedAgain) {
   ASSERT_TRUE(first.ok()) << first.status();
   ASSERT_EQ(::syscall(SYS_pidfd_send_signal, first->init_pidfd.get(), SIGKILL, nullptr, 0), 0);
   pollfd ended{first->init_pidfd.get(), POLLIN, 0};
-  ASSERT_EQ(::poll(&ended, 1, 10000), 1);
+  ASSERT_EQ(::poll(&ended, 1, kTestPatienceMs), 1);
 
   // At once: the engine may not have noticed yet.
   const auto second = Start();

@@ -18,11 +18,10 @@
 #include "common/status_codes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "tests/fakes/patience.h"
 
 namespace sandkeep {
 namespace {
-
-constexpr std::chrono::seconds kTestPatience{10};
 
 bool IsAlive(const InitProcess& init) {
   const UniqueFd pidfd = init.PidFd();

@@ -25,6 +25,7 @@
 #include "common/status_codes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "tests/fakes/patience.h"
 
 namespace sandkeep {
 namespace {
@@ -34,7 +35,6 @@ using std::chrono::steady_clock;
 // A subordinate range that owns nothing here; used by whoever may map it.
 constexpr unsigned kFirstSubordinateId = 100000;
 constexpr unsigned kSubordinateIds = 65536;
-constexpr std::chrono::seconds kStartDeadline{20};
 constexpr std::chrono::milliseconds kLook{1};
 
 // A sandbox's root, as agent/runtime asks the engine for it.
@@ -201,7 +201,7 @@ absl::StatusOr<UniqueFd> InitProcess::TakeDescriptor(int number) const {
 // Init says by nothing but the channel's being there that it is ready: so it is looked for, as the
 // agent does.
 absl::StatusOr<UniqueFd> InitProcess::TakeChannel() const {
-  const auto deadline = steady_clock::now() + kStartDeadline;
+  const auto deadline = steady_clock::now() + kTestPatience;
   for (;;) {
     absl::StatusOr<UniqueFd> taken = TakeDescriptor(kAgentChannelFd);
     int type = 0;

@@ -13,6 +13,7 @@
 
 #include "agent/service/rpc_table.h"
 #include "common/limits.h"
+#include "tests/fakes/patience.h"
 #include "tests/integration/agent_harness.h"
 
 namespace sandkeep {
@@ -277,7 +278,7 @@ TEST(AgentApiTest, AHundredAbandonedStreamsEndTheirWatchersAndLeaveTheServiceWel
     if (at_once) gone.Hit();
     ASSERT_TRUE(at_once || agent.Run(stream->Next()).ok());
   }
-  EXPECT_TRUE(gone.WaitFor(seconds(20)));
+  EXPECT_TRUE(gone.WaitFor(kTestPatience));
   EXPECT_TRUE(agent.Run(agent.client->GetInfo(InfoRequest())).ok());
 }
 

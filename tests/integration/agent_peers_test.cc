@@ -18,6 +18,7 @@
 
 #include "common/limits.h"
 #include "common/unique_fd.h"
+#include "tests/fakes/patience.h"
 #include "tests/integration/agent_harness.h"
 
 namespace sandkeep {
@@ -42,12 +43,12 @@ void Send(const UniqueFd& fd, std::string_view bytes) {
   [[maybe_unused]] const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
-// All that comes until the far end closes; it must do so within ten seconds.
+// All that comes until the far end closes; it must do so.
 std::string ReceiveToEnd(const UniqueFd& fd) {
   std::string received;
   for (;;) {
     pollfd waiting = {.fd = fd.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&waiting, 1, 10000) != 1) {
+    if (::poll(&waiting, 1, kTestPatienceMs) != 1) {
       ADD_FAILURE() << "the connection was not closed";
       return received;
     }
@@ -62,7 +63,8 @@ std::string ReceiveToEnd(const UniqueFd& fd) {
 bool IsLetIn(const UniqueFd& fd) {
   pollfd waiting = {.fd = fd.get(), .events = POLLIN, .revents = 0};
   std::array<char, 1> byte;
-  return ::poll(&waiting, 1, 10000) == 1 && ::recv(fd.get(), byte.data(), 1, MSG_PEEK) == 1;
+  return ::poll(&waiting, 1, kTestPatienceMs) == 1 &&
+         ::recv(fd.get(), byte.data(), 1, MSG_PEEK) == 1;
 }
 
 int OpenDescriptors() {

@@ -11,14 +11,12 @@
 
 #include "common/limits.h"
 #include "common/status_codes.h"
+#include "tests/fakes/patience.h"
 
 namespace sandkeep::init {
 namespace {
 
 using std::chrono::steady_clock;
-
-// Far more than anything here takes, so that it only ends what would never end.
-constexpr std::chrono::seconds kPatience{30};
 
 int MillisecondsTo(steady_clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
@@ -95,7 +93,7 @@ void TestAgent::Send(const v1::ToInit& frame, const std::vector<int>& descriptor
 }
 
 void TestAgent::SendRaw(std::string_view bytes, const std::vector<int>& descriptors) {
-  const auto deadline = steady_clock::now() + kPatience;
+  const auto deadline = steady_clock::now() + kTestPatience;
   absl::Status sent = socket_->Send(bytes, descriptors);
   while (absl::IsResourceExhausted(sent) && steady_clock::now() < deadline) {
     sandkeep::init::WaitFor(socket_->fd(), POLLOUT, deadline);
@@ -216,7 +214,7 @@ v1::Refused TestAgent::WaitRefused(const std::string& id) {
 }
 
 v1::FromInit TestAgent::WaitFor(const std::function<bool(const v1::FromInit&)>& wanted) {
-  const auto deadline = steady_clock::now() + kPatience;
+  const auto deadline = steady_clock::now() + kTestPatience;
   std::size_t looked_at = 0;
   for (;;) {
     for (; looked_at < kept_.size(); ++looked_at) {
@@ -270,7 +268,7 @@ Outcome TestAgent::RunToEnd(std::string_view command, std::string* output,
 }
 
 std::string ReadAll(const UniqueFd& pipe, std::string_view until) {
-  const auto deadline = steady_clock::now() + kPatience;
+  const auto deadline = steady_clock::now() + kTestPatience;
   std::string text;
   char buffer[65536];
   for (;;) {

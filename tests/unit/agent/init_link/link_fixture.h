@@ -18,6 +18,7 @@
 #include "common/strings.h"
 #include "tests/fakes/fake_random.h"
 #include "tests/fakes/lying_init.h"
+#include "tests/fakes/patience.h"
 
 namespace sandkeep {
 
@@ -38,7 +39,7 @@ class InitLinkTest : public testing::Test, protected InitEvents {
   }
 
   void Finish() {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
     io_.restart();
     while (!greeted_ && std::chrono::steady_clock::now() < deadline) {
       io_.run_one_for(std::chrono::milliseconds(100));

@@ -19,6 +19,7 @@
 #include "agent/jobs/job_table.h"
 #include "common/strings.h"
 #include "tests/fakes/init_process.h"
+#include "tests/fakes/patience.h"
 
 namespace sandkeep {
 
@@ -100,10 +101,10 @@ class JobsTest : public testing::Test, protected JobTableEvents {
 
   // Handles what is due until it holds. A test that waits for what never comes ends here.
   void RunUntil(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
     while (!holds()) {
       if (std::chrono::steady_clock::now() > deadline) {
-        ADD_FAILURE() << "waited for a minute";
+        ADD_FAILURE() << "waited in vain";
         std::abort();
       }
       io_.run_one_for(std::chrono::milliseconds(100));

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "tests/fakes/patience.h"
 #include "tests/unit/agent/jobs/jobs_fixture.h"
 
 namespace sandkeep {
@@ -24,7 +25,7 @@ class StandbyTest : public JobsTest {
   // The pid, once one is there and waits.
   int AwaitShell() {
     std::string text;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
     while (std::chrono::steady_clock::now() < deadline) {
       io_.run_one_for(std::chrono::milliseconds(10));
       if (const int pid = FindShell(); pid > 0) return pid;

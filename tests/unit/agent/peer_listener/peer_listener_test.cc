@@ -19,6 +19,7 @@
 
 #include "agent/peer_listener/unix_socket.h"
 #include "common/limits.h"
+#include "tests/fakes/patience.h"
 
 namespace sandkeep {
 namespace {
@@ -53,10 +54,9 @@ class PeerListenerTest : public testing::Test {
     return fd;
   }
 
-  // Until `done`, at most ten seconds.
   template <typename Condition>
   bool RunUntil(const Condition& done) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto limit = std::chrono::steady_clock::now() + kTestPatience;
     while (!done() && std::chrono::steady_clock::now() < limit) io_.run_for(milliseconds(1));
     return done();
   }

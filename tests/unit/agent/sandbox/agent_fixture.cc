@@ -138,7 +138,7 @@ bool AgentTest::BecomesIdle(const SandboxRef& ref) {
 
 bool AgentTest::BecomesSo(const SandboxRef& ref, bool (*so)(const SandboxSnapshot&, SandboxState),
                           SandboxState state) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
   while (std::chrono::steady_clock::now() < deadline) {
     const auto snapshot = manager().Get(ref);
     if (snapshot.ok() && so(*snapshot, state)) return true;

@@ -19,6 +19,7 @@
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_random.h"
 #include "tests/fakes/fake_runtime.h"
+#include "tests/fakes/patience.h"
 
 namespace sandkeep {
 
@@ -49,7 +50,7 @@ class AgentTest : public testing::Test {
   }
   template <typename T>
   T Wait(std::future<T> future) {
-    if (future.wait_for(std::chrono::seconds(20)) != std::future_status::ready) {
+    if (future.wait_for(kTestPatience) != std::future_status::ready) {
       ADD_FAILURE() << "no answer";
       std::abort();  // The coroutine would use what the test is about to destroy.
     }

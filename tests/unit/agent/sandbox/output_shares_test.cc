@@ -1,5 +1,6 @@
 // JOBS_DISK: who holds more than a share of the disk loses their own oldest output, nobody else's.
 
+#include "tests/fakes/patience.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 
 namespace sandkeep {
@@ -29,7 +30,7 @@ class OutputSharesTest : public AgentTest {
   }
 
   bool Loses(const PrincipalId& principal, const std::string& label, const JobId& id) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
     while (std::chrono::steady_clock::now() < deadline) {
       if (!Has(principal, label, id)) return true;
     }

@@ -7,6 +7,7 @@
 
 #include "agent/sandbox/binding.h"
 #include "common/strings.h"
+#include "tests/fakes/patience.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 
 namespace sandkeep {
@@ -289,7 +290,7 @@ TEST_F(RecoveryTest, TheSweepForgetsWithoutARestart) {
   ASSERT_TRUE(Run(alice_, "amber-otter", "echo old").ok());
   clock_.Advance(absl::Hours(25));
 
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
   bool forgotten = false;
   while (!forgotten && std::chrono::steady_clock::now() < deadline) {
     forgotten = Wait(manager().ListJobs(RefOf(alice_, "amber-otter"), 10))->empty();

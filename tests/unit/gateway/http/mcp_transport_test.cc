@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "common/pending.h"
+#include "tests/fakes/patience.h"
 #include "tests/unit/gateway/http/gateway_fixture.h"
 
 namespace sandkeep {
@@ -131,7 +132,7 @@ TEST_F(McpTransportTest, AClientThatLeavesCancelsItsCall) {
   client.Send(Post("{}"));
   entered_.get_future().wait();
   client.Close();
-  EXPECT_EQ(cancelled_.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_EQ(cancelled_.get_future().wait_for(kTestPatience), std::future_status::ready);
 }
 
 TEST_F(McpTransportTest, AClientThatLeavesItsStreamCancelsItsCall) {
@@ -140,7 +141,7 @@ TEST_F(McpTransportTest, AClientThatLeavesItsStreamCancelsItsCall) {
   client.Send(Post("{}", kStreams));
   client.Until(":\n\n");
   client.Close();
-  EXPECT_EQ(cancelled_.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_EQ(cancelled_.get_future().wait_for(kTestPatience), std::future_status::ready);
 }
 
 TEST_F(McpTransportTest, WhatIsPipelinedDuringACallIsNotLost) {
@@ -222,7 +223,7 @@ TEST_F(McpTransportTest, AClientThatReadsNothingLosesEventsAndThenItsConnection)
   StartServer();
   RawClient client(server_->port(), 4096);
   client.Send(Post("{}", kStreams));
-  EXPECT_EQ(cancelled_.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_EQ(cancelled_.get_future().wait_for(kTestPatience), std::future_status::ready);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A client that sends exactly the bytes it is given and never waits longer than some seconds: what
-// tests of a server need and no HTTP library does. One thread.
+// A client that sends exactly the bytes it is given and waits for no answer for ever: what tests of
+// a server need and no HTTP library does. One thread.
 #pragma once
 
 #include <arpa/inet.h>
@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "common/unique_fd.h"
+#include "tests/fakes/patience.h"
 
 namespace sandkeep {
 
@@ -21,7 +22,7 @@ class RawClient {
  public:
   explicit RawClient(std::uint16_t port, int receive_buffer = 0)
       : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};
+    const timeval patience{.tv_sec = kTestPatience.count(), .tv_usec = 0};
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (receive_buffer > 0) {

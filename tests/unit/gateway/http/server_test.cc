@@ -7,6 +7,7 @@
 
 #include "common/limits.h"
 #include "common/pending.h"
+#include "tests/fakes/patience.h"
 #include "tests/unit/gateway/http/gateway_fixture.h"
 
 namespace sandkeep {
@@ -383,14 +384,14 @@ TEST_F(ServerTest, DrainingFinishesWhatRunsAndClosesWhatIdles) {
   entered_.get_future().wait();
 
   std::promise<void> drained;
-  server_->Drain(std::chrono::seconds(10), [&drained] { drained.set_value(); });
+  server_->Drain(kTestPatience, [&drained] { drained.set_value(); });
 
   EXPECT_EQ(idle.UntilClosed(), "");
   release_->Deliver(true);
   EXPECT_EQ(RawClient::StatusOf(busy.UntilClosed()), 200);
   EXPECT_TRUE(busy.closed());
   busy.Close();
-  EXPECT_EQ(drained.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_EQ(drained.get_future().wait_for(kTestPatience), std::future_status::ready);
   EXPECT_FALSE(Connect().connected());
 }
 
