@@ -8,6 +8,8 @@ set -euo pipefail
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deploy/host.sh
 . "$HERE/../../deploy/host.sh"
+# shellcheck source=tests/debian_root.sh
+. "$HERE/../debian_root.sh"
 
 BUILD=${1:?folder of a build}
 RELEASE=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
@@ -21,18 +23,13 @@ guest_packages() {
 }
 
 hash_input() {
-  { cat "${BASH_SOURCE[0]}" "$HERE"/guest/* && printf '%s\n' "$RELEASE" "$@"; } | sha256sum | cut -c1-16
+  { cat "${BASH_SOURCE[0]}" "$HERE"/../debian_root.sh "$HERE"/guest/* && printf '%s\n' "$RELEASE" "$@"; } | sha256sum | cut -c1-16
 }
 
-# make_debian TARGET FORMAT VARIANT PACKAGE…
-make_debian() {
-  local target=$1 format=$2 variant=$3 mirrors lines=()
-  mapfile -t mirrors < <(python3 "$SK_ROOT/deploy/image/host_packages.py" "$RELEASE" --mirrors)
-  ((${#mirrors[@]} == 0)) || lines=("deb ${mirrors[0]} $RELEASE main" "deb ${mirrors[0]} $RELEASE-updates main"
-    "deb ${mirrors[1]} $RELEASE-security main")
-  mmdebstrap --quiet --variant="$variant" --include="$(IFS=, && echo "${*:4}")" --format="$format" \
-    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-    --dpkgopt='path-exclude=/usr/share/locale/*' "$RELEASE" "$target" "${lines[@]}" >&2
+# guest_debian TARGET FORMAT VARIANT PACKAGE…
+guest_debian() {
+  make_debian "$RELEASE" "$1" "$2" "$3" "$(IFS=, && echo "${*:4}")" --dpkgopt='path-exclude=/usr/share/doc/*' \
+    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' >&2
 }
 
 lay_out_guest() {
@@ -47,26 +44,13 @@ lay_out_guest() {
   echo sandkeep-vm >"$ROOT/etc/hostname"
 }
 
-# The image's files are given to the ids that sandboxes use here and now: in the emulated host it takes minutes.
+# Reads the image. Its files are given to the ids that sandboxes use here and now: in the emulated host it takes minutes.
 # shellcheck disable=SC2016 # expanded inside
-fill_storage='set -eu
-  mount --bind "$1" "$1"
-  cd "$1"
-  mount -t proc proc proc
-  mount --rbind /sys sys
-  mount --rbind /dev dev
-  mount -t tmpfs -o mode=0755 tmpfs run
-  mount -t tmpfs -o mode=1777 tmpfs tmp
-  mkdir -p run/old run/deploy
-  mount --bind "$2" run/deploy
-  pivot_root . run/old
-  cp run/old"$3" tmp/image.tar
-  umount -l /run/old
-  . /run/deploy/host.sh
+fill_storage='. /run/deploy/host.sh
   sk_create_users
   sk_prepare_host
-  sk_podman import -q - "$4" <tmp/image.tar >/dev/null
-  container=$(sk_podman create --userns=nomap --network none --pull=never "$4" true)
+  sk_podman import -q - "$1" >/dev/null
+  container=$(sk_podman create --userns=nomap --network none --pull=never "$1" true)
   sk_podman container init "$container" >/dev/null
   sk_podman rm -f -t 0 "$container" >/dev/null'
 
@@ -74,10 +58,10 @@ make_disk() {
   local folder=$1
   shift
   ROOT=$WORK/root
-  make_debian "$WORK/image.tar" tar minbase procps
-  make_debian "$ROOT" directory important "$@"
+  guest_debian "$WORK/image.tar" tar minbase procps
+  guest_debian "$ROOT" directory important "$@"
   lay_out_guest
-  unshare --mount --pid --fork --propagation private bash -c "$fill_storage" _ "$ROOT" "$SK_ROOT/deploy" "$WORK/image.tar" "$IMAGE" >&2
+  in_debian "$ROOT" "$SK_ROOT/deploy" run/deploy "$fill_storage" "$IMAGE" <"$WORK/image.tar" >&2
   cp "$ROOT"/boot/vmlinuz-* "$folder/vmlinuz"
   cp "$ROOT"/boot/initrd.img-* "$folder/initrd"
   rm -rf "${ROOT:?}"/boot/* "$ROOT"/var/cache/apt/archives/*.deb "$ROOT"/var/lib/apt/lists/*
