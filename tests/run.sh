@@ -18,7 +18,7 @@ HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 main() {
   cd "$SK_ROOT"
-  trap 'rm -f "$COUNTS"' EXIT
+  trap end_of_run EXIT
   case ${1:-} in
     -h | --help)
       sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"

@@ -8,12 +8,15 @@ NAMED_SUITES=(docker fuzz vm)
 PRESET=${PRESET:-ci}
 # A line `passed failed skipped` for each thing counted.
 COUNTS=$(mktemp)
+# Until the total is printed.
+RUNNING=
 
 run_suites() {
   local suite
   for suite in "$@"; do
     declare -F "suite_$suite" >/dev/null || sk_die "no suite named '$suite': ${SUITES[*]} ${NAMED_SUITES[*]}"
   done
+  RUNNING=yes
   sk_install_packages build run test
   for suite in "$@"; do run_suite "$suite"; done
 }
@@ -46,7 +49,20 @@ sum_counts() {
     END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$COUNTS"
 }
 
-print_total() { printf '\n%s\n' "$(sum_counts 0)"; }
+print_total() {
+  RUNNING=
+  printf '\n%s\n' "$(sum_counts 0)"
+}
+
+# Whatever ends the run, it ends with the line that whoever started it waits for.
+end_of_run() {
+  if [[ -n $RUNNING ]]; then
+    printf 'FAILED: the run ended early\n'
+    count 0 1 0
+    print_total
+  fi
+  rm -f "$COUNTS"
+}
 
 all_passed() { awk '{ p += $1; f += $2 } END { exit !(p > 0 && f == 0) }' "$COUNTS"; }
 
