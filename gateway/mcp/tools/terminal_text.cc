@@ -15,7 +15,6 @@ constexpr char kBell = '\a';
 constexpr char kCancel = '\x18';
 constexpr char kSubstitute = '\x1A';
 constexpr char kEscapeByte = '\x1B';
-constexpr char kDelete = '\x7F';
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 // Of a sequence's parameters, what any that we follow has.
 constexpr std::size_t kMaxParameters = 16;
