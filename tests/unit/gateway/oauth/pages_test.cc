@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kHostile[] = {
+constexpr std::string_view kHostile[] = {
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
     "' onfocus=alert(1) autofocus='",
@@ -26,9 +26,9 @@ constexpr const char* kHostile[] = {
     "&lt;script&gt;",
     "javascript:alert(1)",
     "\xF0\x9F\x98\x80 <b>bold</b> \xFF\xFE",
-    "a\0b<script>",
-    "\xE2\x80\xAE"
-    "evil",
+    {"a\0b<script>", 11},
+    ("\xE2\x80\xAE"
+     "evil"),
 };
 
 // What a page says with no hostile field; a hostile one may add text, but no tag and no attribute.
@@ -56,7 +56,8 @@ TEST(Pages, NoFieldOfTheSignInPageCanBecomeMarkup) {
                          .token = "x",
                          .problem = "x"};
   const std::string expected = SignInPage(plain);
-  for (const std::string text : kHostile) {
+  for (const std::string_view hostile : kHostile) {
+    const std::string text(hostile);
     for (const auto member : {&SignInView::client_name, &SignInView::redirect_target,
                               &SignInView::request, &SignInView::token, &SignInView::problem}) {
       SignInView view = plain;
@@ -70,7 +71,8 @@ TEST(Pages, NoFieldOfTheSignInPageCanBecomeMarkup) {
 }
 
 TEST(Pages, NoFieldOfTheOtherPagesCanBecomeMarkup) {
-  for (const std::string text : kHostile) {
+  for (const std::string_view hostile : kHostile) {
+    const std::string text(hostile);
     ExpectSameMarkup(MessagePage("x", "x", "x", "x"), MessagePage(text, "x", "x", "x"));
     ExpectSameMarkup(MessagePage("x", "x", "x", "x"), MessagePage("x", text, "x", "x"));
     ExpectSameMarkup(MessagePage("x", "x", "x", "x"), MessagePage("x", "x", text, "x"));
