@@ -28,6 +28,8 @@ inline constexpr std::size_t kMaxCommandBytes = 1_MiB;
 inline constexpr std::size_t kMaxEnvEntries = 128;
 inline constexpr std::size_t kMaxEnvBytes = 64_KiB;
 inline constexpr std::size_t kMaxStdinBytes = 16_MiB;
+// What the commands of one sandbox have been given and may not have read yet.
+inline constexpr std::int64_t kMaxPendingInputBytes = 64_MiB;
 // One write to a running job's input.
 inline constexpr std::size_t kMaxInputBytes = 1_MiB;
 // What ListJobs shows of a command.
@@ -75,6 +77,12 @@ inline constexpr std::size_t kMaxHandOverEntries = kMaxEnvEntries + 16;
 inline constexpr std::chrono::milliseconds kSpareDelay{5};
 // How often init looks whether a command with an open input waits for it: a person's patience.
 inline constexpr std::chrono::milliseconds kInputLookInterval{300};
+// Waits told of in one look, so that no number of them makes more frames than kMaxIdleInitFrames.
+inline constexpr int kMaxWaitsTold = 64;
+// Signals of one job that come before it runs.
+inline constexpr std::size_t kMaxEarlySignals = 8;
+// Until a frame that the kernel had no memory for is tried again.
+inline constexpr std::chrono::milliseconds kStarvedPause{20};
 // A longer command is rare and has its shell made for it: what waits in each sandbox stays small.
 inline constexpr std::size_t kMaxStandbyCommandBytes = 64_KiB;
 // Jobs that init holds at once, ended ones that the agent hasn't recorded included.

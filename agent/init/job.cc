@@ -13,8 +13,6 @@
 namespace sandkeep::init {
 namespace {
 
-constexpr std::size_t kMaxEarlySignals = 8;
-
 bool IsFolder(std::string_view path) {
   return path.size() < kMaxPathBytes && path.find('\0') == std::string_view::npos;
 }

@@ -16,8 +16,6 @@
 namespace sandkeep::init {
 namespace {
 
-constexpr int kMaxWaitsTold = 64;
-
 constexpr pid_t kPidOne = 1;
 
 bool IsSignal(int signal) { return signal > 0 && signal < NSIG; }

@@ -15,8 +15,6 @@
 
 namespace sandkeep::init {
 
-constexpr std::chrono::milliseconds kStarvedPause{20};
-
 absl::StatusOr<Loop> Loop::Make(Channel& channel, JobTable& jobs) {
   sigset_t child;
   ::sigemptyset(&child);

@@ -12,8 +12,6 @@
 #include "common/strings.h"
 
 namespace sandkeep {
-
-constexpr std::int64_t kMaxPendingInputBytes = 64_MiB;
 namespace {
 
 namespace asio = boost::asio;

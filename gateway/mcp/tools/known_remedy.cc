@@ -31,7 +31,7 @@ constexpr std::array<Failure, 10> kFailures = {{
     {"Could not get lock /var/lib/dpkg/", kLocked},
     {"Could not get lock /var/lib/apt/", kLocked},
     {"Could not get lock /var/cache/apt/", kLocked},
-    {"dpkg frontend lock was locked by another process", kLocked},
+    {"dpkg frontend lock was locked by ", kLocked},
     {"Unable to acquire the dpkg frontend lock", kLocked},
     {"E: Unable to locate package", kNoLists},
     {"has no installation candidate", kNoLists},

@@ -27,6 +27,8 @@ TEST(KnownRemedy, AptsOwnWordsAreUnderstood) {
        "another installation runs"},
       {"dpkg: error: dpkg frontend lock was locked by another process with pid 7\n",
        "another installation runs"},
+      {"dpkg: error: dpkg frontend lock was locked by /usr/bin/apt-get process with pid 10\n",
+       "another installation runs"},
       {"E: dpkg was interrupted, you must manually run 'dpkg --configure -a' to correct the "
        "problem.\n",
        "dpkg --configure -a"},
