@@ -43,7 +43,7 @@ time.sleep(1000)
 
 
 @pytest.mark.parametrize("how, lock, command", [
-    ("record", "/var/lib/dpkg/lock-frontend", "apt-get install sqlite3"),
+    ("record", "/var/lib/dpkg/lock-frontend", "apt-get install sqlite3"), ("record", "/var/lib/dpkg/lock-frontend", "dpkg -i /no.deb"),
     ("record", "/var/lib/apt/lists/lock", "/usr/bin/apt-get update"), ("whole", "/run/lock/apt-update.lock", "apt-get update"),
     ("whole", "/run/lock/apt-update.lock", "apt update && apt install sqlite3")])
 def test_a_lock_that_isnt_let_go_is_explained(alice, label, how, lock, command):
