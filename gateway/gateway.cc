@@ -27,6 +27,7 @@
 #include "gateway/http/router.h"
 #include "gateway/http/server.h"
 #include "gateway/keys/access_keys.h"
+#include "gateway/mcp/workspace_resources.h"
 #include "gateway/oauth/server.h"
 #include "gateway/self_sandbox.h"
 #include "gateway/store/database.h"
@@ -88,6 +89,8 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Uploads> uploads,
                    Uploads::Start(std::move(uploads_db), *agent, SystemRandom(), SystemClock()));
   settings.endpoint.uploads = uploads.get();
+  registry.resources.push_back(
+      std::make_unique<mcp::WorkspaceResources>(*agent, settings.endpoint));
   const std::unique_ptr<mcp::Endpoint> endpoint = mcp::MakeEndpoint(
       *agent, links, SystemClock(), SystemRandom(), settings.endpoint, std::move(registry));
 

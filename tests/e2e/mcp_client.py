@@ -104,8 +104,8 @@ class McpClient:
                                "io.modelcontextprotocol/clientCapabilities": {},
                                "io.modelcontextprotocol/clientInfo": {"name": "e2e", "version": "1"}}
             headers["Mcp-Method"] = method
-            if method == "tools/call":
-                headers["Mcp-Name"] = params["name"]
+            if method in ("tools/call", "resources/read"):
+                headers["Mcp-Name"] = params["name" if method == "tools/call" else "uri"]
         body = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": params}
         answer = self.post(json.dumps(body), headers)
         assert answer.message is not None, (answer.status, answer.body)

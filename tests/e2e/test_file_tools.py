@@ -151,3 +151,17 @@ def test_no_leftovers_are_seen(alice, label):
     for _ in range(3):
         alice.call("write_file", sandbox=label, path="f", content="x" * 100000)
     assert alice.output(label, "ls -A").split() == ["f"]
+
+
+def test_files_are_resources_too(either_era, label):
+    either_era.output(label, "mkdir d; printf 'x\\ny' >'d/a b.txt'; printf '\\0\\377' >z.bin")
+    page, uris = either_era.request("resources/list")["result"], []
+    uris += [resource["uri"] for resource in page["resources"]]
+    assert f"sandkeep://{label}/d/a%20b.txt" in uris and f"sandkeep://{label}/z.bin" in uris, uris
+    templates = either_era.request("resources/templates/list")["result"]["resourceTemplates"]
+    assert [template["uriTemplate"] for template in templates] == ["sandkeep://{sandbox}/{+path}"]
+    text = either_era.request("resources/read", {"uri": f"sandkeep://{label}/d/a%20b.txt"})["result"]["contents"][0]
+    assert text["text"] == "x\ny"
+    blob = either_era.request("resources/read", {"uri": f"sandkeep://{label}/z.bin"})["result"]["contents"][0]
+    assert base64.b64decode(blob["blob"]) == b"\0\xff"
+    assert "error" in either_era.request("resources/read", {"uri": f"sandkeep://{label}/../etc/passwd"})
