@@ -368,7 +368,9 @@ void Connection::SetPatience(Steady::duration patience) {
 void Connection::WatchForClose(std::function<void()> gone) {
   if (at_end_) return gone();
   gone_ = std::move(gone);
-  if (!reading_) StartReading();
+  if (reading_) return;
+  input_.ShrinkToWatch();
+  StartReading();
 }
 
 // Reads what the client pipelines meanwhile, too: it isn't lost, and only so is the end seen. With

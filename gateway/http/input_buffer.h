@@ -37,11 +37,21 @@ class InputBuffer {
   // Back to the size of an idle connection, where nothing is lost by it. Frees the bytes, so never
   // while a read is outstanding.
   void Shrink() {
-    if (empty() && capacity_ > kLeastBytes) *this = InputBuffer();
+    if (empty() && capacity_ != kLeastBytes) *this = InputBuffer();
+  }
+
+  // The same for a read that only waits for the client to leave: a thousand streams are a thousand
+  // of these.
+  void ShrinkToWatch() {
+    if (!empty()) return;
+    *this = InputBuffer();
+    bytes_.reset(new char[kWatchBytes]);
+    capacity_ = kWatchBytes;
   }
 
  private:
   static constexpr std::size_t kLeastBytes = 4_KiB;
+  static constexpr std::size_t kWatchBytes = 256;
 
   void MakeRoom() {
     const std::size_t unread_bytes = end_ - begin_;
