@@ -19,12 +19,9 @@ constexpr std::string_view kDefaultStateDir = "/var/lib/sandkeep";
 constexpr std::string_view kLibexec = "/usr/libexec/sandkeep";
 constexpr int kLeastSandboxes = 2;
 // Of the table, and changing nothing in this version.
-constexpr std::array<std::string_view, 15> kUnserved = {
-    "SANDBOX_IDLE",   "SANDBOX_STOP_AFTER", "SANDBOX_KEEP",
-    "SANDBOX_WARM",   "SANDBOX_RECYCLE",    "SANDBOX_DISK",
-    "PRINCIPAL_DISK", "SANDBOX_SECCOMP",    "SANDBOX_MEM_RESERVE",
-    "NETWORK_ALLOW",  "VOLUME_TTL",         "GC_DELETE",
-    "FILE_TTL",       "CLEANUP_INTERVAL",   "IMAGER_PATH",
+constexpr std::array<std::string_view, 6> kUnserved = {
+    "SANDBOX_DISK", "PRINCIPAL_DISK",   "NETWORK_ALLOW",
+    "FILE_TTL",     "CLEANUP_INTERVAL", "IMAGER_PATH",
 };
 
 absl::Duration Seconds(const Settings& settings, std::string_view name) {
@@ -96,6 +93,7 @@ PodmanOptions PodmanFrom(const Settings& settings, InstanceId instance) {
   options.runtime_dir = TextOfEnvironment("XDG_RUNTIME_DIR");
   options.network = NetworkOf(settings.Text("SANDBOX_NETWORK"));
   options.persistent = settings.persistent();
+  options.strict_seccomp = settings.Text("SANDBOX_SECCOMP") != "default";
   options.memory_bytes = settings.Int("SANDBOX_MEMORY");
   options.cpus = static_cast<int>(settings.Int("SANDBOX_CPUS"));
   options.processes = static_cast<int>(settings.Int("SANDBOX_PIDS"));
@@ -114,6 +112,14 @@ ManagerLimits LimitsFrom(const Settings& settings) {
   limits.output_bytes = settings.Int("JOBS_DISK");
   limits.jobs.spool_bytes = settings.Int("JOB_SPOOL_MAX");
   limits.jobs.background = limits.background;
+  limits.idle = Seconds(settings, "SANDBOX_IDLE");
+  limits.stop_after = SecondsOrForever(settings, "SANDBOX_STOP_AFTER");
+  limits.keep = SecondsOrForever(settings, "SANDBOX_KEEP");
+  limits.recycle_removes = settings.Text("SANDBOX_RECYCLE") == "remove";
+  limits.volume_ttl = Seconds(settings, "VOLUME_TTL");
+  limits.gc_delete = settings.Switch("GC_DELETE");
+  limits.warm = static_cast<int>(settings.Int("SANDBOX_WARM"));
+  limits.mem_reserve_bytes = settings.Int("SANDBOX_MEM_RESERVE");
   return limits;
 }
 
@@ -131,7 +137,8 @@ std::vector<std::string> UnservedAmong(const Settings& settings) {
   return warnings;
 }
 
-// Says nothing of freezing, stopping and times to live: nobody is to be told what doesn't happen.
+// Says nothing of times to live: nobody is to be told what doesn't happen. One that is removed when
+// it is idle is never frozen.
 HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, InstanceId instance) {
   return HostFacts{
       .instance = std::move(instance),
@@ -141,14 +148,19 @@ HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, Insta
       .network = settings.Text("SANDBOX_NETWORK"),
       .max_timeout = limits.max_timeout,
       .background = limits.background,
+      .idle = limits.recycle_removes ? absl::InfiniteDuration() : limits.idle,
+      .stop_after = limits.stop_after,
+      .keep = limits.recycle_removes ? limits.idle : limits.keep,
       .memory_bytes = settings.Int("SANDBOX_MEMORY"),
       .cpus_milli = settings.Int("SANDBOX_CPUS") * 1000,
       .pids = settings.Int("SANDBOX_PIDS"),
       .shm_bytes = settings.Int("SANDBOX_SHM"),
       .job_spool_bytes = limits.jobs.spool_bytes,
       .job_keep = limits.job_keep,
+      .volume_ttl = limits.gc_delete ? limits.volume_ttl : absl::InfiniteDuration(),
       .max_running = limits.max_running,
       .disk_floor_bytes = limits.min_free_bytes,
+      .memory_reserve_bytes = limits.mem_reserve_bytes,
   };
 }
 

@@ -212,6 +212,13 @@ class GrpcAgentClient : public AgentClient {
     return Unary<v1::GetSandboxRequest, v1::Sandbox>(connection_, &AgentStub::GetSandbox,
                                                      std::move(request));
   }
+  Async<v1::Sandbox> Freeze(v1::FreezeRequest request) override {
+    return Unary<v1::FreezeRequest, v1::Sandbox>(connection_, &AgentStub::Freeze,
+                                                 std::move(request));
+  }
+  Async<v1::Sandbox> Thaw(v1::ThawRequest request) override {
+    return Unary<v1::ThawRequest, v1::Sandbox>(connection_, &AgentStub::Thaw, std::move(request));
+  }
   Async<v1::RemoveSandboxResponse> RemoveSandbox(v1::RemoveSandboxRequest request) override {
     return Unary<v1::RemoveSandboxRequest, v1::RemoveSandboxResponse>(
         connection_, &AgentStub::RemoveSandbox, std::move(request));

@@ -19,7 +19,9 @@ const char kCtlUsage[] =
     "  info                       versions, limits, capacity, what this host can't do\n"
     "  ls                         every sandbox, most recently used first\n"
     "  rm PRINCIPAL LABEL         ends a sandbox and removes its container; its files stay\n"
-    "  gc --dry-run               what garbage collection would remove, and why\n";
+    "  freeze PRINCIPAL LABEL     its processes wait, as when it is idle\n"
+    "  thaw PRINCIPAL LABEL       they go on\n"
+    "  gc [--dry-run]             removes what nobody needs (GC_DELETE=1), and says why\n";
 
 namespace {
 
@@ -62,6 +64,17 @@ Async<std::string> Remove(AgentClient& client, CtlOptions options, std::string p
   co_return Show(options, response, RenderRemoved(response));
 }
 
+template <typename Request>
+Async<std::string> Change(AgentClient& client, CtlOptions options, std::string principal,
+                          std::string label, Async<v1::Sandbox> (AgentClient::*change)(Request)) {
+  Request request;
+  request.mutable_sandbox()->set_principal(std::move(principal));
+  request.mutable_sandbox()->set_label(std::move(label));
+  auto changing = (client.*change)(std::move(request));
+  CO_ASSIGN_OR_RETURN(const v1::Sandbox sandbox, co_await std::move(changing));
+  co_return Show(options, sandbox, RenderState(sandbox));
+}
+
 Async<std::string> CollectGarbage(AgentClient& client, CtlOptions options) {
   v1::CollectGarbageRequest request;
   request.set_dry_run(options.dry_run);
@@ -82,6 +95,12 @@ Async<std::string> RunCtlCommand(AgentClient& client, const Clock& clock, CtlOpt
   if (command == "gc" && words.size() == 1) return CollectGarbage(client, options);
   if (command == "rm" && words.size() == 3) {
     return Remove(client, options, std::move(words[1]), std::move(words[2]));
+  }
+  if (command == "freeze" && words.size() == 3) {
+    return Change(client, options, std::move(words[1]), std::move(words[2]), &AgentClient::Freeze);
+  }
+  if (command == "thaw" && words.size() == 3) {
+    return Change(client, options, std::move(words[1]), std::move(words[2]), &AgentClient::Thaw);
   }
   return Refuse();
 }

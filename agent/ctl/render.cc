@@ -80,8 +80,11 @@ void AppendLimits(std::vector<Row>* rows, const v1::Limits& limits) {
 }
 
 void AppendCapacity(std::vector<Row>* rows, const v1::Capacity& capacity) {
-  rows->push_back({"running", StrCat(capacity.sandboxes_running(), " of ", capacity.sandboxes_max(),
-                                     ", ", capacity.sandboxes_known(), " known")});
+  rows->push_back(
+      {"running",
+       StrCat(capacity.sandboxes_running(), " of ", capacity.sandboxes_max(), ", ",
+              capacity.sandboxes_frozen(), " frozen, ", capacity.sandboxes_stopped(), " stopped, ",
+              capacity.sandboxes_warm(), " warm, ", capacity.sandboxes_known(), " known")});
   rows->push_back({"disk free", StrCat(Size(capacity.disk_free_bytes()), ", floor ",
                                        Size(capacity.disk_floor_bytes()))});
   rows->push_back({"memory available", Size(capacity.memory_available_bytes())});
@@ -100,6 +103,7 @@ std::string RenderInfo(const v1::Info& info) {
     rows.push_back({Plain(capability.name()), StrCat(capability.available() ? "yes" : "no", ": ",
                                                      Plain(capability.detail()))});
   }
+  for (const std::string& warning : info.warnings()) rows.push_back({"warning", Plain(warning)});
   for (const std::string& problem : info.problems()) rows.push_back({"problem", Plain(problem)});
   return Table(rows);
 }
@@ -120,6 +124,11 @@ std::string RenderSandboxes(const v1::ListSandboxesResponse& response, absl::Tim
 
 std::string RenderRemoved(const v1::RemoveSandboxResponse& response) {
   return response.container_removed() ? "removed; its files are kept\n" : "nothing to remove\n";
+}
+
+std::string RenderState(const v1::Sandbox& sandbox) {
+  return StrCat(Plain(sandbox.label()), " is ", Lowered(v1::Sandbox::State_Name(sandbox.state())),
+                "\n");
 }
 
 std::string RenderGarbage(const v1::CollectGarbageResponse& response) {

@@ -12,6 +12,7 @@ namespace sandkeep {
 std::string RenderInfo(const agent::v1::Info& info);
 std::string RenderSandboxes(const agent::v1::ListSandboxesResponse& response, absl::Time now);
 std::string RenderRemoved(const agent::v1::RemoveSandboxResponse& response);
+std::string RenderState(const agent::v1::Sandbox& sandbox);
 std::string RenderGarbage(const agent::v1::CollectGarbageResponse& response);
 
 }  // namespace sandkeep

@@ -36,6 +36,12 @@ JobEntry::JobEntry(boost::asio::any_io_executor strand, Clock& clock, JobRow row
   }
   recorded_ = ended();
   settled_told_ = ended();
+  // Whether they still live only init can tell, or the container's end.
+  if (ended() && row_.outcome && row_.outcome->left_behind > 0) {
+    gone_ = false;
+    left_behind_ = row_.outcome->left_behind;
+    settled_told_ = false;
+  }
 }
 
 absl::Status JobEntry::StartPump(std::size_t stream, UniqueFd pipe) {

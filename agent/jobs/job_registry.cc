@@ -12,7 +12,7 @@ using EntryPtr = JobRegistry::EntryPtr;
 void JobRegistry::Add(const EntryPtr& job) {
   order_.push_back(job);
   by_id_.emplace(job->row().id, job);
-  if (!job->ended()) SetLive(job);
+  if (!job->settled()) SetLive(job);
 }
 
 void JobRegistry::Remove(const EntryPtr& job) {

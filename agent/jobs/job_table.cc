@@ -34,6 +34,7 @@ class OwnedTable : public JobTable {
     return table_->Attach(std::move(container), std::move(lost));
   }
   Async<void> Detach(Outcome lost) override { return table_->Detach(std::move(lost)); }
+  absl::Status Freeze(bool frozen) override { return table_->Freeze(frozen); }
   Async<void> Forget(absl::Time ended_before) override { return table_->Forget(ended_before); }
   void RenewStandby() override { table_->RenewStandby(); }
   std::int64_t output_bytes() const override { return table_->jobs().output_bytes(); }

@@ -73,6 +73,10 @@ class JobTable {
   // The container is gone: every running job ends with `lost`.
   virtual Async<void> Detach(Outcome lost) = 0;
 
+  // Has init stop or continue every process: the way to freeze where the kernel has none.
+  // Unavailable: nothing is attached.
+  virtual absl::Status Freeze(bool frozen) = 0;
+
   // Drops rows and spools of jobs that ended before this, left nothing behind, and that nobody
   // reads.
   virtual Async<void> Forget(absl::Time ended_before) = 0;

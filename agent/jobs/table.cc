@@ -225,6 +225,11 @@ Async<void> Table::Detach(Outcome lost) {
   co_return absl::OkStatus();
 }
 
+absl::Status Table::Freeze(bool frozen) {
+  if (!link_) return absl::UnavailableError("the sandbox doesn't run");
+  return frozen ? link_->FreezeAll() : link_->ThawAll();
+}
+
 void Table::LoseAllBut(const absl::flat_hash_set<JobId>& kept, const Outcome& lost) {
   for (const EntryPtr& job : jobs_.Live()) {
     if (!kept.contains(job->row().id)) job->Lose(lost);

@@ -54,6 +54,7 @@ class Table : public std::enable_shared_from_this<Table>,
   Async<JobSnapshot> Signal(JobId id, int signal, absl::Duration grace, bool cancel);
   Async<void> Attach(RunningContainer container, Outcome lost);
   Async<void> Detach(Outcome lost);
+  absl::Status Freeze(bool frozen);
   Async<void> Forget(absl::Time ended_before);
   Async<void> ForgetOldest();
   void RenewStandby();

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "agent/runtime/seccomp_profile.h"
 #include "agent/runtime/small_file.h"
 #include "common/limits.h"
 #include "common/status_codes.h"
@@ -44,7 +45,7 @@ absl::Status MakeFolder(const std::string& path) {
 std::string ParentFolder(const std::string& folder) { return folder.substr(0, folder.rfind('/')); }
 
 absl::Status WriteUnlessSame(const std::string& path, std::string_view text) {
-  const auto present = ReadSmallFile(path, 4_KiB);
+  const auto present = ReadSmallFile(path, 64_KiB);
   // A running container has the file mounted: replacing it would leave that one with the old.
   if (present.ok() && *present == text) return absl::OkStatus();
   // Written anew at the next start, should a power cut take it.
@@ -67,6 +68,14 @@ absl::Status WriteContainerFiles(const std::string& folder, const std::string& h
   RETURN_IF_ERROR(WriteUnlessSame(StrCat(folder, "/hostname"), StrCat(hostname, "\n")));
   RETURN_IF_ERROR(WriteUnlessSame(StrCat(folder, "/resolv.conf"), Resolver(network)));
   return WriteUnlessSame(StrCat(folder, "/containerenv"), "engine=\"podman\"\n");
+}
+
+std::string SeccompPath(const PodmanOptions& options) {
+  return StrCat(options.state_dir, "/seccomp.json");
+}
+
+absl::Status WriteSeccompProfile(const PodmanOptions& options) {
+  return WriteUnlessSame(SeccompPath(options), SeccompProfile());
 }
 
 absl::Status RemoveContainerFiles(const std::string& folder) {

@@ -18,6 +18,10 @@ std::string ContainerFolder(const PodmanOptions& options, const EngineName& cont
 absl::Status WriteContainerFiles(const std::string& folder, const std::string& hostname,
                                  NetworkHelper network);
 
+// The profile of every sandbox, in the agent's state folder.
+std::string SeccompPath(const PodmanOptions& options);
+absl::Status WriteSeccompProfile(const PodmanOptions& options);
+
 absl::Status RemoveContainerFiles(const std::string& folder);
 
 // What the engine wrote at the last start.

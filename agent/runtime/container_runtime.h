@@ -86,6 +86,9 @@ class ContainerRuntime {
   // reach it.
   virtual Async<void> CreateVolume(EngineName volume, std::string binding) = 0;
 
+  // Writes another binding beside a volume that exists.
+  virtual Async<void> BindVolume(EngineName volume, std::string binding) = 0;
+
   // An O_PATH descriptor of the volume's data, for the file process. The agent itself can't read
   // what is below.
   virtual Async<UniqueFd> OpenVolume(EngineName volume) = 0;

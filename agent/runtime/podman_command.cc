@@ -42,6 +42,9 @@ Arguments Confinement(const ContainerSpec& spec) {
       "--http-proxy=false",
       "--unsetenv-all",
   };
+  if (!spec.seccomp.empty()) {
+    arguments.push_back(StrCat("--security-opt=seccomp=", spec.seccomp));
+  }
   // There it shows the host's groups, and nothing inside can use it.
   if (!spec.limits.cgroup.v2) arguments.push_back("--security-opt=mask=/sys/fs/cgroup");
   return arguments;

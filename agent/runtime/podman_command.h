@@ -34,7 +34,8 @@ struct ContainerSpec {
   EngineName name;
   EngineName volume;
   std::string hostname;
-  std::string files;  // The folder of agent/runtime/container_files.h.
+  std::string seccomp;  // The profile's path; empty: the engine's own.
+  std::string files;    // The folder of agent/runtime/container_files.h.
   NetworkHelper network = NetworkHelper::kNone;
   HostLimits limits;
 };

@@ -112,7 +112,12 @@ void PodmanEngine::LearnVolumes(const std::string& folder) {
 
 Async<InspectedContainer> PodmanEngine::Inspect(EngineName container) {
   Arguments arguments = {"container", "inspect", container.text()};
-  CO_ASSIGN_OR_RETURN(const ProcessResult result, co_await podman_.Call(std::move(arguments)));
+  auto called = co_await podman_.Call(arguments);
+  // As Podman::Read: a second try, if the first met another call's half-done work.
+  if (absl::IsUnavailable(called.status()) || (called.ok() && !called->succeeded())) {
+    called = co_await podman_.Call(std::move(arguments));
+  }
+  CO_ASSIGN_OR_RETURN(const ProcessResult result, std::move(called));
   // For a missing one podman fails and prints an empty list; only the list counts.
   auto inspected = ParseInspect(result.standard_output, options_.instance);
   if (absl::IsNotFound(inspected.status()) && !result.succeeded()) {

@@ -29,7 +29,8 @@ struct PodmanOptions {
   // cgroup for containers, and so no limits of memory and CPU.
   std::string cgroup_parent;
   SandboxNetwork network = SandboxNetwork::kFull;
-  bool persistent = false;  // The persistent profile also finds the workspace at /sandbox.
+  bool strict_seccomp = true;  // Our own profile; else the engine's.
+  bool persistent = false;     // The persistent profile also finds the workspace at /sandbox.
   std::int64_t memory_bytes = 1LL << 30;
   int cpus = 2;
   int processes = 256;

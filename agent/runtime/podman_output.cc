@@ -77,7 +77,10 @@ bool NeverRan(std::optional<std::string_view> text) {
 ContainerState StateOf(std::optional<std::string_view> text) {
   if (text == "running") return ContainerState::kRunning;
   if (text == "paused") return ContainerState::kFrozen;
-  if (NeverRan(text) || text == "exited" || text == "stopped") return ContainerState::kStopped;
+  // One that is being stopped will be: what is in it isn't given up for that.
+  if (NeverRan(text) || text == "exited" || text == "stopped" || text == "stopping") {
+    return ContainerState::kStopped;
+  }
   return ContainerState::kUnknown;
 }
 

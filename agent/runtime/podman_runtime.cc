@@ -30,6 +30,13 @@ std::vector<VolumeRecord> ReadBindings(const std::vector<ListedVolume>& listed) 
   return records;
 }
 
+absl::StatusOr<std::string> GroupOfProcess(pid_t pid) {
+  if (pid == 0) return absl::NotFoundError("the container doesn't run");
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadSmallFile(StrCat("/proc/", pid, "/cgroup"), kMaxPathBytes));
+  return ContainerCgroup(text);
+}
+
 class PodmanRuntime : public ContainerRuntime {
  public:
   PodmanRuntime(const asio::any_io_executor& executor, PodmanOptions options)
@@ -37,6 +44,7 @@ class PodmanRuntime : public ContainerRuntime {
 
   Async<EngineInfo> Probe() override { return ProbeEngine(engine_); }
   Async<void> CreateVolume(EngineName volume, std::string binding) override;
+  Async<void> BindVolume(EngineName volume, std::string binding) override;
   Async<UniqueFd> OpenVolume(EngineName volume) override;
   Async<RunningContainer> Start(EngineName container, EngineName volume,
                                 std::string hostname) override;
@@ -78,6 +86,10 @@ Async<void> PodmanRuntime::CreateVolume(EngineName volume, std::string binding) 
                         co_await engine_.podman().Exists("volume", volume.text()));
     if (!exists) co_return co_await engine_.Diagnose(EngineFailure("volume create", created));
   }
+  co_return co_await BindVolume(std::move(volume), std::move(binding));
+}
+
+Async<void> PodmanRuntime::BindVolume(EngineName volume, std::string binding) {
   CO_ASSIGN_OR_RETURN(const std::string volumes, co_await engine_.Volumes(volume));
   auto write = [volumes, volume, binding] { return WriteBinding(volumes, volume, binding); };
   co_return co_await RunOn(engine_.blocking(), std::move(write));
@@ -168,12 +180,20 @@ Async<RunningContainer> PodmanRuntime::Start(EngineName container, EngineName vo
   // podman would make a missing one by itself, unbound and without our label.
   CO_RETURN_IF_ERROR((co_await OpenVolume(volume)).status());
   const std::string folder = ContainerFolder(engine_.options(), container);
-  const ContainerSpec spec{std::move(container), std::move(volume), hostname, folder, network,
-                           engine_.Limits()};
+  const bool strict = engine_.options().strict_seccomp;
+  const std::string seccomp = strict ? SeccompPath(engine_.options()) : "";
+  const ContainerSpec spec{.name = std::move(container),
+                           .volume = std::move(volume),
+                           .hostname = hostname,
+                           .seccomp = seccomp,
+                           .files = folder,
+                           .network = network,
+                           .limits = engine_.Limits()};
   absl::Status failure;
   for (int tries = 0; tries < kEngineTries; ++tries) {
     if (tries > 0) co_await Pause(kEngineRetryPause);
-    auto write = [folder, hostname, network] {
+    auto write = [this, folder, hostname, network, strict]() -> absl::Status {
+      if (strict) RETURN_IF_ERROR(WriteSeccompProfile(engine_.options()));
       return WriteContainerFiles(folder, hostname, network);
     };
     CO_RETURN_IF_ERROR(co_await RunOn(engine_.blocking(), std::move(write)));
@@ -245,17 +265,23 @@ Async<void> PodmanRuntime::Remove(EngineName container) {
 absl::StatusOr<std::string> PodmanRuntime::GroupOf(const EngineName& container) const {
   const KnownInit known = engine_.Find(container);
   if (!known.pidfd) return absl::NotFoundError(StrCat(container.text(), " isn't attached"));
-  ASSIGN_OR_RETURN(const std::string text,
-                   ReadSmallFile(StrCat("/proc/", known.pid, "/cgroup"), kMaxPathBytes));
+  ASSIGN_OR_RETURN(std::string group, GroupOfProcess(known.pid));
+  // Alive now: so the number was this process's all the time.
   if (!IsAlive(known.pidfd)) return absl::NotFoundError(StrCat(container.text(), " ended"));
-  return ContainerCgroup(text);
+  return group;
 }
 
 Async<void> PodmanRuntime::SetFrozenState(EngineName container, bool frozen) {
   if (!engine_.Limits().cgroup.v2) {
     co_return absl::UnimplementedError("this host has no cgroup v2 to freeze with");
   }
-  CO_ASSIGN_OR_RETURN(const std::string group, GroupOf(container));
+  auto known = GroupOf(container);
+  // One that an earlier agent has frozen.
+  if (absl::IsNotFound(known.status())) {
+    CO_ASSIGN_OR_RETURN(const InspectedContainer present, co_await engine_.Inspect(container));
+    CO_ASSIGN_OR_RETURN(known, GroupOfProcess(present.init_pid));
+  }
+  CO_ASSIGN_OR_RETURN(const std::string group, known);
   const std::string root(kCgroupRoot);
   CO_RETURN_IF_ERROR(SetFrozen(root, group, frozen));
   if (!frozen) co_return absl::OkStatus();
@@ -279,9 +305,7 @@ Async<void> PodmanRuntime::Thaw(EngineName container) {
 ContainerState PodmanRuntime::StateNow(const ListedContainer& container) const {
   if (container.init_pid == 0 || !engine_.Limits().cgroup.v2) return container.record.state;
   // podman knows nothing of what we froze by ourselves.
-  const auto text = ReadSmallFile(StrCat("/proc/", container.init_pid, "/cgroup"), kMaxPathBytes);
-  if (!text.ok()) return container.record.state;
-  const auto group = ContainerCgroup(*text);
+  const auto group = GroupOfProcess(container.init_pid);
   const bool frozen = group.ok() && IsFrozen(std::string(kCgroupRoot), *group);
   return frozen ? ContainerState::kFrozen : container.record.state;
 }

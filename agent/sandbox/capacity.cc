@@ -1,6 +1,8 @@
 #include "agent/sandbox/capacity.h"
 
+#include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "agent/sandbox/registry.h"
 #include "common/limits.h"
@@ -8,6 +10,17 @@
 #include "common/strings.h"
 
 namespace sandkeep {
+namespace {
+
+std::string Ago(absl::Duration time) {
+  const std::int64_t seconds = std::max<std::int64_t>(absl::ToInt64Seconds(time), 0);
+  if (seconds < 120) return StrCat(seconds, " s");
+  if (seconds < 7200) return StrCat(seconds / 60, " min");
+  return StrCat(seconds / 3600, " h");
+}
+
+}  // namespace
+
 Async<void> Capacity::Admit(PrincipalId principal) {
   Refused refused;
   const auto patience = std::chrono::steady_clock::now() + kRoomPatience;
@@ -43,6 +56,11 @@ void Capacity::Release() {
   --used_;
 }
 
+bool Capacity::has_free_place() const {
+  const std::lock_guard lock(mutex_);
+  return used_ < max_running_;
+}
+
 int Capacity::used() const {
   const std::lock_guard lock(mutex_);
   return used_;
@@ -53,8 +71,8 @@ std::shared_ptr<Sandbox> Capacity::Victim(const Refused& refused) const {
   absl::Time oldest_use = absl::InfiniteFuture();
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
     const SandboxView view = sandbox->View();
-    const bool candidate = view.snapshot.state == SandboxState::kRunning && !view.snapshot.busy &&
-                           !refused.contains(sandbox);
+    const bool candidate = view.snapshot.state == SandboxState::kRunning &&
+                           Yields(view.activity, clock_.Steady()) && !refused.contains(sandbox);
     if (!candidate || view.snapshot.last_used >= oldest_use) continue;
     oldest = sandbox;
     oldest_use = view.snapshot.last_used;
@@ -63,16 +81,47 @@ std::shared_ptr<Sandbox> Capacity::Victim(const Refused& refused) const {
 }
 
 absl::Status Capacity::AllBusy(const PrincipalId& principal) const {
-  int own = 0;
+  std::vector<SandboxView> own;
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    const SandboxView view = sandbox->View();
+    SandboxView view = sandbox->View();
     // One that waits for a place, as the caller's does, is busy and has none.
     const bool has_place = view.snapshot.state == SandboxState::kRunning;
-    if (has_place && view.snapshot.busy && sandbox->principal() == principal) ++own;
+    if (has_place && view.snapshot.busy && sandbox->principal() == principal) {
+      own.push_back(std::move(view));
+    }
+  }
+  std::sort(own.begin(), own.end(),
+            [](const auto& a, const auto& b) { return a.busy_since < b.busy_since; });
+  std::string yours;
+  for (const SandboxView& view : own) {
+    StrAppend(&yours, yours.empty() ? ": " : ", ", view.snapshot.label.text(), " for ",
+              Ago(clock_.Now() - view.busy_since));
+  }
+  return absl::ResourceExhaustedError(StrCat(
+      "all ", max_running_, " sandboxes that may run at once are busy with commands (", own.size(),
+      " of them yours", yours, "): try again in a minute, or stop one of your commands first"));
+}
+
+absl::Status Capacity::MayMakeAnother(const PrincipalId& principal) const {
+  std::vector<SandboxSnapshot> own;
+  const std::vector<std::shared_ptr<Sandbox>> all = registry_.All();
+  for (const std::shared_ptr<Sandbox>& sandbox : all) {
+    if (sandbox->principal() == principal) own.push_back(sandbox->View().snapshot);
+  }
+  const bool all_full = all.size() >= kMaxSandboxes;
+  if (own.size() < kMaxSandboxesEach && !all_full) return absl::OkStatus();
+  std::sort(own.begin(), own.end(),
+            [](const auto& a, const auto& b) { return a.last_used < b.last_used; });
+  std::string oldest;
+  for (std::size_t i = 0; i < own.size() && i < kNamedAtCap; ++i) {
+    StrAppend(&oldest, oldest.empty() ? "" : ", ", own[i].label.text());
   }
   return absl::ResourceExhaustedError(
-      StrCat("all ", max_running_, " sandboxes that may run at once are busy with commands (", own,
-             " of them yours): try again in a minute, or stop one of your commands first"));
+      StrCat(all_full ? "this host has as many sandboxes as it can: "
+                      : "you have as many sandboxes as you may: ",
+             "use one that exists, or remove one that nobody needs with its files (remove_sandbox "
+             "with files=true). You have ",
+             own.size(), ", the longest unused are: ", oldest));
 }
 
 }  // namespace sandkeep

@@ -31,6 +31,31 @@ std::string WhyUnbound(const VolumeRecord& volume) {
 
 }  // namespace
 
+GarbageDecision JudgeSandbox(const SandboxView& view, const EngineName& volume, absl::Duration ttl,
+                             absl::Time now) {
+  const SandboxSnapshot& sandbox = view.snapshot;
+  GarbageDecision decision{.kind = GarbageDecision::Kind::kVolume,
+                           .name = volume.text(),
+                           .reason = StrCat("sandbox ", sandbox.key.text(), ": ")};
+  const bool rests = sandbox.state == SandboxState::kAbsent ||
+                     sandbox.state == SandboxState::kStopped ||
+                     sandbox.state == SandboxState::kFrozen;
+  if (!rests || sandbox.busy || view.activity.holds > 0) {
+    decision.reason += "in use";
+    return decision;
+  }
+  // Of a sandbox that was found again without a database only its making is known.
+  if (sandbox.last_used <= sandbox.created) {
+    decision.reason += "when it was last used isn't known";
+    return decision;
+  }
+  const absl::Duration unused = now - sandbox.last_used;
+  decision.remove = unused >= ttl;
+  StrAppend(&decision.reason, "unused for ", absl::ToInt64Hours(unused), " h of ",
+            absl::ToInt64Hours(ttl));
+  return decision;
+}
+
 std::vector<std::string> SpoolsOfNobody(const Registry& registry, const std::string& state_dir) {
   std::vector<std::string> spools;
   std::error_code error;

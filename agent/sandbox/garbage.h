@@ -15,6 +15,11 @@ absl::StatusOr<std::vector<GarbageDecision>> FindGarbage(const Registry& registr
                                                          const EngineObjects& objects,
                                                          const std::string& state_dir);
 
+// Whether a sandbox goes with its files: nobody has used it for `ttl`, and nothing runs in it. Kept
+// when its last use isn't known.
+GarbageDecision JudgeSandbox(const SandboxView& view, const EngineName& volume, absl::Duration ttl,
+                             absl::Time now);
+
 // The folders below `<state_dir>/spools` that belong to no sandbox.
 std::vector<std::string> SpoolsOfNobody(const Registry& registry, const std::string& state_dir);
 

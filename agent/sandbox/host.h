@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 
@@ -11,7 +12,18 @@ namespace sandkeep {
 // For this user, on the file system that `path` is on.
 absl::StatusOr<std::int64_t> DiskFreeBytes(const std::string& path);
 
-// MemAvailable; 0 if the kernel doesn't say.
-std::int64_t MemoryAvailableBytes();
+struct HostReading {
+  std::int64_t disk_free = 0;
+  std::int64_t disk_total = 0;
+  std::int64_t memory_available = 0;  // 0: the kernel doesn't say.
+  // Of the last ten seconds, the share in percent in which everybody waited for memory.
+  int memory_pressure = 0;
+};
+
+// `path` is on the file system of the sandboxes' files.
+absl::StatusOr<HostReading> ReadHostFrom(const std::string& path);
+
+// From the text of /proc/pressure/memory; 0: it doesn't say.
+int MemoryPressure(std::string_view text);
 
 }  // namespace sandkeep

@@ -14,12 +14,34 @@ Outcome Lost(Ending ending, std::string remedy) {
 
 Outcome LostContainer() {
   return Lost(Ending::kSandboxGone,
-              "the container ended underneath it: files in the workspace are kept, processes and "
-              "packages are gone; run it again");
+              "the container ended underneath it: files in the workspace are kept, processes "
+              "aren't; run it again");
+}
+
+Outcome BrokenSandbox() {
+  return Lost(Ending::kSandboxGone,
+              "the sandbox was broken from inside and had to be ended: files in the workspace are "
+              "kept, processes and packages aren't");
 }
 
 Outcome RemovedOnPurpose() {
   return Lost(Ending::kSandboxGone, "the sandbox was removed while it ran");
+}
+
+Outcome StoppedIdle() {
+  return Lost(Ending::kSandboxGone, "the sandbox was stopped: nobody had used it for long");
+}
+
+bool PastRepair(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kFailedPrecondition:
+      return false;
+    default:
+      return !status.ok();
+  }
 }
 
 Outcome LostToRestart() {

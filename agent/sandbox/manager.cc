@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "agent/sandbox/binding.h"
-#include "agent/sandbox/garbage.h"
 #include "agent/sandbox/host.h"
 #include "agent/state_dir.h"
 #include "common/await_on.h"
@@ -30,7 +29,8 @@ Manager::Manager(boost::asio::any_io_executor executor, ContainerRuntime& runtim
     : limits_(Consistent(std::move(limits))),
       secret_(std::move(secret)),
       strand_(boost::asio::make_strand(executor)),
-      capacity_(registry_, limits_.max_running),
+      pool_(executor, runtime, store, random, limits_.warm, [this] { return HasRoomForWarm(); }),
+      capacity_(registry_, clock, limits_.max_running),
       context_{.executor = std::move(executor),
                .disk = disk_.get_executor(),
                .runtime = runtime,
@@ -40,6 +40,7 @@ Manager::Manager(boost::asio::any_io_executor executor, ContainerRuntime& runtim
                .random = random,
                .capacity = capacity_,
                .registry = registry_,
+               .pool = pool_,
                .limits = limits_,
                .state_dir = std::move(state_dir)},
       lock_(strand_),
@@ -85,25 +86,30 @@ absl::StatusOr<std::shared_ptr<Sandbox>> Manager::Resolve(const SandboxRef& ref)
   return sandbox;
 }
 
-std::shared_ptr<Sandbox> Manager::FindOrMake(const PrincipalId& principal, const Label& label) {
+absl::StatusOr<std::shared_ptr<Sandbox>> Manager::FindOrMake(const PrincipalId& principal,
+                                                             const Label& label) {
   for (;;) {
     if (std::shared_ptr<Sandbox> found = FindNamed(principal, label)) return found;
+    RETURN_IF_ERROR(capacity_.MayMakeAnother(principal));
     std::shared_ptr<Sandbox> made = MakeNew(principal, label);
     // Refused: another call was quicker.
     if (registry_.Add(made)) return made;
+    made->GiveBackWarm();
   }
 }
 
 std::shared_ptr<Sandbox> Manager::MakeNew(const PrincipalId& principal, const Label& label) {
+  std::optional<WarmContainer> warm = pool_.Claim();
   SandboxRow row{.key = MakeSandboxKey(secret_, principal, label),
                  .principal = principal,
                  .label = label,
                  .generation = Generation::Random(context_.random),
-                 .volume = EngineName::Make(context_.random),
+                 .volume = warm ? warm->volume : EngineName::Make(context_.random),
                  .container = std::nullopt,
                  .created = context_.clock.Now(),
                  .last_used = absl::InfinitePast()};
-  return std::make_shared<Sandbox>(context_, std::move(row), false, std::vector<JobRow>());
+  return std::make_shared<Sandbox>(context_, std::move(row), false, std::vector<JobRow>(),
+                                   std::move(warm));
 }
 
 Async<StartedJob> Manager::StartJob(PrincipalId principal, std::string label, JobSpec spec) {
@@ -116,7 +122,7 @@ Async<StartedJob> Manager::StartJob(PrincipalId principal, std::string label, Jo
   }
   absl::StatusOr<StartedJob> started;
   for (int tries = 0; tries < kMaxResolveTries; ++tries) {
-    const std::shared_ptr<Sandbox> sandbox = FindOrMake(principal, parsed);
+    CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, FindOrMake(principal, parsed));
     started = co_await sandbox->StartJob(spec);
     if (!absl::IsAborted(started.status())) break;
   }
@@ -171,6 +177,18 @@ Async<RemovedSandbox> Manager::Remove(SandboxRef ref, bool remove_volume) {
   co_return co_await sandbox->Remove(remove_volume);
 }
 
+Async<SandboxSnapshot> Manager::Freeze(SandboxRef ref) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  CO_RETURN_IF_ERROR(co_await sandbox->FreezeNow());
+  co_return sandbox->View().snapshot;
+}
+
+Async<SandboxSnapshot> Manager::Thaw(SandboxRef ref) {
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  CO_RETURN_IF_ERROR(co_await sandbox->ThawNow());
+  co_return sandbox->View().snapshot;
+}
+
 Async<EngineInfo> Manager::Engine() { return AwaitOn(strand_, EngineHere()); }
 
 Async<EngineInfo> Manager::EngineHere() {
@@ -193,24 +211,18 @@ Async<ManagerInfo> Manager::Info() {
     info.engine.problems.emplace_back(ToStd(engine.status().message()));
   }
   info.running = capacity_.used();
-  info.known = static_cast<int>(registry_.All().size());
-  auto measure = [state_dir = context_.state_dir]() {
-    return std::pair(DiskFreeBytes(state_dir).value_or(0), MemoryAvailableBytes());
-  };
-  const auto [disk, memory] = co_await RunOn(context_.disk, std::move(measure));
-  info.disk_free_bytes = disk;
-  info.memory_available_bytes = memory;
-  co_return info;
-}
-
-Async<std::vector<GarbageDecision>> Manager::CollectGarbage(bool dry_run) {
-  if (!dry_run) {
-    co_return absl::UnimplementedError("this version only says what it would remove: dry run");
+  info.warm = pool_.ready();
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    const SandboxState state = sandbox->View().snapshot.state;
+    ++info.known;
+    if (state == SandboxState::kFrozen) ++info.frozen;
+    if (state == SandboxState::kStopped) ++info.stopped;
   }
-  CO_RETURN_IF_ERROR(Ready());
-  CO_ASSIGN_OR_RETURN(const EngineObjects objects, co_await context_.runtime.ListOurs());
-  auto look = [this, &objects]() { return FindGarbage(registry_, objects, context_.state_dir); };
-  co_return co_await RunOn(context_.disk, std::move(look));
+  CO_ASSIGN_OR_RETURN(const HostReading host, co_await ReadHost());
+  info.disk_free_bytes = host.disk_free;
+  info.memory_available_bytes = host.memory_available;
+  info.warnings = WarningsOf(info, host);
+  co_return info;
 }
 
 absl::StatusOr<std::unique_ptr<SandboxManager>> MakeSandboxManager(

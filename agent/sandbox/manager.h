@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "agent/sandbox/capacity.h"
+#include "agent/sandbox/host.h"
+#include "agent/sandbox/pool.h"
 #include "agent/sandbox/reconcile.h"
 #include "agent/sandbox/registry.h"
 #include "agent/sandbox/sandbox.h"
@@ -38,6 +40,8 @@ class Manager : public SandboxManager {
   Async<std::vector<SandboxSnapshot>> List(std::optional<PrincipalId> principal) override;
   absl::StatusOr<SandboxSnapshot> Get(const SandboxRef& ref) const override;
   Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) override;
+  Async<SandboxSnapshot> Freeze(SandboxRef ref) override;
+  Async<SandboxSnapshot> Thaw(SandboxRef ref) override;
   Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) override;
   Async<SandboxFile> OpenFile(SandboxRef ref, RelPath path) override;
   Async<FileListing> ListFiles(SandboxRef ref, FileQuery query) override;
@@ -45,7 +49,7 @@ class Manager : public SandboxManager {
   Async<SandboxTakenFile> CommitFile(SandboxNewFile file, TakeTerms terms) override;
   Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) override;
   Async<ManagerInfo> Info() override;
-  Async<std::vector<GarbageDecision>> CollectGarbage(bool dry_run) override;
+  Async<CollectedGarbage> CollectGarbage(bool dry_run) override;
 
  private:
   // ---- manager.cc: names ----
@@ -53,7 +57,8 @@ class Manager : public SandboxManager {
   // The one place where a reference becomes a sandbox.
   absl::StatusOr<std::shared_ptr<Sandbox>> Resolve(const SandboxRef& ref) const;
   std::shared_ptr<Sandbox> FindNamed(const PrincipalId& principal, const Label& label) const;
-  std::shared_ptr<Sandbox> FindOrMake(const PrincipalId& principal, const Label& label);
+  absl::StatusOr<std::shared_ptr<Sandbox>> FindOrMake(const PrincipalId& principal,
+                                                      const Label& label);
   std::shared_ptr<Sandbox> MakeNew(const PrincipalId& principal, const Label& label);
   Async<EngineInfo> Engine();
 
@@ -65,6 +70,9 @@ class Manager : public SandboxManager {
   // ---- manager_recovery.cc ----
   Async<void> RecoverHere();
   boost::asio::awaitable<void> RetryRecovery();
+  Async<void> DropWarm();
+  Async<void> PlanAndCarryOut();
+  boost::asio::awaitable<void> RemoveLeftovers();
   Async<RecoveryPlan> Plan();
   Async<void> CarryOut(RecoveryPlan plan);
   Async<void> RecordChanges(const RecoveryPlan& plan);
@@ -74,12 +82,26 @@ class Manager : public SandboxManager {
   boost::asio::awaitable<void> Sweep();
   boost::asio::awaitable<void> TrimOutput();
   boost::asio::awaitable<void> ForgetOldJobs();
+
+  // ---- manager_garbage.cc ----
+  Async<std::vector<GarbageDecision>> Judge();
+  Async<void> CarryOut(const GarbageDecision& decision);
+  Async<void> CollectUnused(const std::string& volume);
+
+  // ---- manager_life.cc ----
+  boost::asio::awaitable<void> Live();
+  boost::asio::awaitable<void> TakeSteps();
+  boost::asio::awaitable<void> Spare();
+  Async<HostReading> ReadHost();
+  Async<bool> HasRoomForWarm();
+  std::vector<std::string> WarningsOf(const ManagerInfo& info, const HostReading& host) const;
   void SetReady(absl::Status ready);
 
   const ManagerLimits limits_;
   const Secret secret_;
   boost::asio::thread_pool disk_{kDiskThreads};
   const boost::asio::any_io_executor strand_;
+  Pool pool_;  // Sandboxes may give back to it what they didn't use.
   Registry registry_;
   Capacity capacity_;
   const SandboxContext context_;
@@ -89,6 +111,11 @@ class Manager : public SandboxManager {
   std::optional<EngineInfo> engine_;
   Clock::Monotonic engine_asked_;
   bool retrying_ = false;
+  // What recovery found to be nobody's, and couldn't remove.
+  struct Leftovers {
+    std::vector<EngineName> containers;
+    std::vector<EngineName> volumes;
+  } leftovers_;
 
   mutable std::mutex ready_mutex_;
   absl::Status ready_;

@@ -34,7 +34,9 @@ Async<SandboxFile> Manager::OpenFile(SandboxRef ref, RelPath path) {
   CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
   CO_ASSIGN_OR_RETURN(OpenedFile opened,
                       co_await context_.files.Open(sandbox->volume(), std::move(path)));
-  co_return FileOf(*sandbox, std::move(opened.entry), std::move(opened.file));
+  SandboxFile file = FileOf(*sandbox, std::move(opened.entry), std::move(opened.file));
+  file.hold = sandbox->Hold();
+  co_return file;
 }
 
 Async<FileListing> Manager::ListFiles(SandboxRef ref, FileQuery query) {
@@ -72,8 +74,10 @@ Async<SandboxNewFile> Manager::CreateFile(SandboxRef ref, RelPath path, NewFileS
   CO_ASSIGN_OR_RETURN(std::shared_ptr<PendingFile> file,
                       co_await context_.files.Create(sandbox->volume(), std::move(path),
                                                      spec.make_parents, std::move(spec.part)));
-  co_return SandboxNewFile{
-      .ref = std::move(ref), .file = std::move(file), .new_sandbox = arrival == Arrival::kNew};
+  co_return SandboxNewFile{.ref = std::move(ref),
+                           .file = std::move(file),
+                           .new_sandbox = arrival == Arrival::kNew,
+                           .hold = sandbox->Hold()};
 }
 
 Async<SandboxTakenFile> Manager::CommitFile(SandboxNewFile file, TakeTerms terms) {

@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -45,17 +46,23 @@ Async<void> Manager::Recover() { return AwaitOn(strand_, RecoverHere()); }
 Async<void> Manager::RecoverHere() {
   const StrandLock::Guard guard = co_await lock_.Acquire();
   if (Ready().ok()) co_return absl::OkStatus();
-  absl::StatusOr<RecoveryPlan> plan = co_await Plan();
-  absl::Status recovered = plan.status();
-  if (plan.ok()) recovered = co_await CarryOut(*std::move(plan));
+  absl::Status recovered = co_await DropWarm();
+  if (recovered.ok()) recovered = co_await PlanAndCarryOut();
   SetReady(recovered);
   if (recovered.ok()) {
     Spawn(strand_, "manager.sweep", Sweep());
     Spawn(strand_, "manager.trim", TrimOutput());
+    Spawn(strand_, "manager.live", Live());
+    pool_.Fill();
   } else if (!std::exchange(retrying_, true)) {
     Spawn(strand_, "manager.retry", RetryRecovery());
   }
   co_return recovered;
+}
+
+Async<void> Manager::PlanAndCarryOut() {
+  CO_ASSIGN_OR_RETURN(RecoveryPlan plan, co_await Plan());
+  co_return co_await CarryOut(std::move(plan));
 }
 
 boost::asio::awaitable<void> Manager::RetryRecovery() {
@@ -66,6 +73,26 @@ boost::asio::awaitable<void> Manager::RetryRecovery() {
     const absl::Status recovered = co_await RecoverHere();
     if (!recovered.ok()) Log(Severity::kWarning, "recover.failed", {{"why", recovered}});
   }
+}
+
+// Of an earlier agent's pool, what no sandbox has taken.
+Async<void> Manager::DropWarm() {
+  CO_ASSIGN_OR_RETURN(const std::vector<WarmRow> warm, co_await context_.store.LoadWarm());
+  if (warm.empty()) co_return absl::OkStatus();
+  std::set<EngineName> taken;
+  CO_ASSIGN_OR_RETURN(const auto rows, co_await context_.store.LoadSandboxes());
+  for (const SandboxRow& row : rows) taken.insert(row.volume);
+  for (const WarmRow& row : warm) {
+    absl::Status removed;
+    if (!taken.contains(row.volume)) {
+      removed = co_await context_.runtime.Remove(row.container);
+      if (removed.ok()) removed = co_await context_.runtime.RemoveVolume(row.volume);
+    }
+    // What can't be removed stays recorded for the next agent.
+    if (removed.ok()) removed = co_await context_.store.DeleteWarm(row.container);
+    if (!removed.ok()) Log(Severity::kWarning, "recover.left", {{"why", removed}});
+  }
+  co_return absl::OkStatus();
 }
 
 Async<RecoveryPlan> Manager::Plan() {
@@ -79,11 +106,12 @@ Async<void> Manager::CarryOut(RecoveryPlan plan) {
   CO_RETURN_IF_ERROR(co_await RecordChanges(plan));
   for (const EngineName& container : plan.remove_containers) {
     Log(Severity::kWarning, "recover.container_of_nobody", {{"name", container.text()}});
-    CO_RETURN_IF_ERROR(co_await context_.runtime.Remove(container));
   }
-  for (const EngineName& container : plan.gone_containers) {
-    CO_RETURN_IF_ERROR(co_await context_.runtime.Remove(container));
-  }
+  leftovers_.containers = plan.remove_containers;
+  leftovers_.containers.insert(leftovers_.containers.end(), plan.gone_containers.begin(),
+                               plan.gone_containers.end());
+  leftovers_.volumes = plan.remove_volumes;
+  co_await RemoveLeftovers();
   for (const KeptVolume& volume : plan.kept_volumes) {
     Log(Severity::kWarning, "recover.volume_of_nobody",
         {{"name", volume.name.text()}, {"why", volume.reason}});
@@ -95,6 +123,24 @@ Async<void> Manager::CarryOut(RecoveryPlan plan) {
   Log(Severity::kInfo, "recover.done",
       {{"sandboxes", plan.sandboxes.size()}, {"running", capacity_.used()}});
   co_return absl::OkStatus();
+}
+
+// One that the engine can't remove keeps nobody from their sandboxes: it is tried again.
+boost::asio::awaitable<void> Manager::RemoveLeftovers() {
+  Leftovers left;
+  for (const EngineName& container : leftovers_.containers) {
+    const absl::Status removed = co_await context_.runtime.Remove(container);
+    if (removed.ok()) continue;
+    Log(Severity::kWarning, "recover.left", {{"name", container.text()}, {"why", removed}});
+    left.containers.push_back(container);
+  }
+  for (const EngineName& volume : leftovers_.volumes) {
+    const absl::Status removed = co_await context_.runtime.RemoveVolume(volume);
+    if (removed.ok()) continue;
+    Log(Severity::kWarning, "recover.left", {{"name", volume.text()}, {"why", removed}});
+    left.volumes.push_back(volume);
+  }
+  leftovers_ = std::move(left);
 }
 
 Async<void> Manager::RecordChanges(const RecoveryPlan& plan) {
@@ -120,7 +166,9 @@ Async<void> Manager::AddSandboxes(RecoveryPlan& plan) {
       return MakeFolder(folder);
     };
     CO_RETURN_IF_ERROR(co_await RunOn(context_.disk, std::move(prepare)));
-    registry_.Add(std::make_shared<Sandbox>(context_, found.row, true, std::move(own)));
+    auto sandbox = std::make_shared<Sandbox>(context_, found.row, true, std::move(own));
+    if (found.bind) CO_RETURN_IF_ERROR(co_await sandbox->Bind());
+    registry_.Add(std::move(sandbox));
   }
   std::vector<JobId> of_nobody;
   for (const auto& [key, rows] : by_sandbox) {

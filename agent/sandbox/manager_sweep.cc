@@ -25,6 +25,7 @@ boost::asio::awaitable<void> Manager::Sweep() {
     timer.expires_after(absl::ToChronoNanoseconds(limits_.sweep_interval));
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     co_await ForgetOldJobs();
+    co_await RemoveLeftovers();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/sandbox/binding.h"
+#include "agent/sandbox/pool.h"
 #include "common/strings.h"
 
 namespace sandkeep {
@@ -41,7 +42,12 @@ class Reconciler {
   }
 
   void BindVolume(const VolumeRecord& volume) {
-    if (by_volume_.contains(volume.name)) return;
+    const auto owner = by_volume_.find(volume.name);
+    if (owner != by_volume_.end()) {
+      found_[owner->second].bind = volume.binding == kWarmBinding;
+      return;
+    }
+    if (volume.binding == kWarmBinding) return plan_.remove_volumes.push_back(volume.name);
     absl::StatusOr<Binding> binding = ParseBinding(volume.binding);
     if (!binding.ok()) return Keep(volume, std::string(ToStd(binding.status().message())));
     if (keys_.contains(binding->key) ||

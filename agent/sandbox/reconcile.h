@@ -19,6 +19,7 @@ struct FoundSandbox {
   // Of the container that the row names; nullopt: it is gone.
   std::optional<ContainerState> container;
   bool row_changed = false;
+  bool bind = false;  // Its volume still bears what it had in the pool.
 };
 
 struct KeptVolume {
@@ -35,6 +36,8 @@ struct RecoveryPlan {
   // That a row names and the engine doesn't have: an agent that died while it made or removed one
   // has left the container's files.
   std::vector<EngineName> gone_containers;
+  // Of the pool, and nobody's: nothing has ever run in them.
+  std::vector<EngineName> remove_volumes;
   std::vector<KeptVolume> kept_volumes;
 };
 

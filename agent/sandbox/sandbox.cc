@@ -3,6 +3,8 @@
 #include <boost/asio/strand.hpp>
 #include <utility>
 
+#include "agent/sandbox/capacity.h"
+#include "agent/sandbox/held_watcher.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -13,17 +15,20 @@ std::string SpoolFolder(const std::string& state_dir, const SandboxKey& key) {
   return StrCat(state_dir, "/spools/", key.text());
 }
 
-// A StartJob in flight: as long as it lives, the sandbox is busy. On the strand.
+// A StartJob in flight: as long as it lives, the sandbox is busy. On the strand; it may end after
+// the manager, when the executor drops what it still has.
 class Sandbox::CallGuard {
  public:
   explicit CallGuard(Sandbox& sandbox) : sandbox_(sandbox) {
     ++sandbox_.calls_;
+    sandbox_.last_call_ = sandbox_.clock_.Steady();
     sandbox_.Publish();
   }
   CallGuard(const CallGuard&) = delete;
   CallGuard& operator=(const CallGuard&) = delete;
   ~CallGuard() {
     --sandbox_.calls_;
+    sandbox_.last_call_ = sandbox_.clock_.Steady();
     sandbox_.Publish();
   }
 
@@ -32,8 +37,9 @@ class Sandbox::CallGuard {
 };
 
 Sandbox::Sandbox(const SandboxContext& context, SandboxRow row, bool recorded,
-                 std::vector<JobRow> jobs)
+                 std::vector<JobRow> jobs, std::optional<WarmContainer> warm)
     : context_(context),
+      clock_(context.clock),
       key_(row.key),
       principal_(row.principal),
       label_(row.label),
@@ -43,11 +49,17 @@ Sandbox::Sandbox(const SandboxContext& context, SandboxRow row, bool recorded,
       row_(std::move(row)),
       recorded_(recorded),
       volume_exists_(recorded),
+      last_call_(context.clock.Steady()),
+      left_since_(last_call_),
+      state_since_(last_call_),
       touched_(row_.last_used),
+      warm_(std::move(warm)),
       lock_(strand_),
       jobs_(MakeJobTable(strand_, context.store, context.clock, context.random, context.limits.jobs,
                          key_, SpoolFolder(context.state_dir, key_), std::move(jobs), context.disk,
                          *this)),
+      holds_(std::make_shared<HoldCount>(context.clock)),
+      use_(context.capacity.UseOf(principal_)),
       view_{.snapshot = {.key = key_,
                          .label = label_,
                          .principal = principal_,
@@ -97,6 +109,10 @@ Async<StartedJob> Sandbox::StartJobHere(JobSpec spec) {
   // A retry attaches, whether its container still runs or not.
   absl::StatusOr<JobSnapshot> known = jobs_->Find(spec.id);
   if (known.ok()) co_return Started(*std::move(known), Arrival::kRunning, last_used_before);
+  if (use_->running_jobs >= kMaxRunningJobsEach) {
+    co_return absl::ResourceExhaustedError(
+        StrCat(kMaxRunningJobsEach, " of your commands run already: stop some, or wait for them"));
+  }
   CO_ASSIGN_OR_RETURN(const Arrival arrival, co_await EnsureRunning());
   CO_RETURN_IF_ERROR(co_await Touch(context_.clock.Now()));
   CO_ASSIGN_OR_RETURN(JobSnapshot job, co_await jobs_->Start(std::move(spec)));
@@ -105,7 +121,7 @@ Async<StartedJob> Sandbox::StartJobHere(JobSpec spec) {
 
 absl::StatusOr<StartedJob> Sandbox::Started(JobSnapshot job, Arrival arrival,
                                             absl::Time last_used_before) {
-  ASSIGN_OR_RETURN(std::unique_ptr<JobWatcher> watcher, jobs_->Watch(job.id, 0, true));
+  ASSIGN_OR_RETURN(std::unique_ptr<JobWatcher> watcher, WatchHeld(job.id, 0, true));
   std::vector<std::string> notes;
   for (const std::string& head : std::exchange(cut_off_, {})) {
     notes.push_back(StrCat("this command was cut off when its container ended: ", head));
@@ -122,23 +138,48 @@ absl::StatusOr<StartedJob> Sandbox::Started(JobSnapshot job, Arrival arrival,
                     .watcher = std::move(watcher)};
 }
 
+absl::StatusOr<std::unique_ptr<JobWatcher>> Sandbox::WatchHeld(const JobId& id,
+                                                               std::int64_t from_offset,
+                                                               bool follow) {
+  ASSIGN_OR_RETURN(std::unique_ptr<JobWatcher> watcher, jobs_->Watch(id, from_offset, follow));
+  // To read of what is over is only to look.
+  ASSIGN_OR_RETURN(const JobSnapshot job, jobs_->Find(id));
+  if (!follow || job.state == JobState::kEnded) return watcher;
+  if (use_->waits >= kMaxWaitsEach) {
+    return absl::ResourceExhaustedError(
+        StrCat(kMaxWaitsEach, " of your calls wait for commands already"));
+  }
+  // Both end with the watcher.
+  struct Wait {
+    std::shared_ptr<PrincipalUse> use;
+    std::shared_ptr<void> hold;
+    ~Wait() { --use->waits; }
+  };
+  ++use_->waits;
+  return MakeHeldWatcher(std::move(watcher), std::shared_ptr<Wait>(new Wait{use_, Hold()}));
+}
+
 Async<WatchedJob> Sandbox::WatchJobHere(std::optional<JobId> id, std::int64_t from_offset,
                                         bool follow) {
   CO_ASSIGN_OR_RETURN(JobSnapshot job, id ? jobs_->Find(*id) : jobs_->Newest());
-  CO_ASSIGN_OR_RETURN(std::unique_ptr<JobWatcher> watcher,
-                      jobs_->Watch(job.id, from_offset, follow));
+  CO_ASSIGN_OR_RETURN(std::unique_ptr<JobWatcher> watcher, WatchHeld(job.id, from_offset, follow));
+  // Who waits for a command wants it to go on. Without a place for it the wait is all there is.
+  if (follow && job.state != JobState::kEnded) (co_await ThawNowHere()).IgnoreError();
   co_return WatchedJob{.job = std::move(job), .watcher = std::move(watcher)};
 }
 
 Async<std::vector<JobSnapshot>> Sandbox::ListJobsHere(int limit) { co_return jobs_->List(limit); }
 
 Async<std::int64_t> Sandbox::SendInputHere(JobId id, std::string data, bool end) {
+  CO_RETURN_IF_ERROR(co_await ThawNowHere());
   co_return co_await jobs_->SendInput(std::move(id), std::move(data), end);
 }
 
 Async<JobSnapshot> Sandbox::SignalJobHere(JobId id, int signal, absl::Duration grace) {
   // Who gives a grace wants it to end; who gives none wants it to hear.
   const bool cancel = grace > absl::ZeroDuration();
+  // Without a place it is signalled all the same: who is stopped gets it when it goes on.
+  (co_await ThawNowHere()).IgnoreError();
   co_return co_await jobs_->Signal(std::move(id), signal, grace, cancel);
 }
 
@@ -196,8 +237,16 @@ boost::asio::awaitable<void> Sandbox::WriteTouch(absl::Time used) {
 }
 
 void Sandbox::OnActivity() {
-  const int active = jobs_->running() + jobs_->left_behind();
-  if (std::exchange(active_, active) != active && recorded_) {
+  const int running = jobs_->running();
+  const int left_behind = jobs_->left_behind();
+  const Clock::Monotonic now = context_.clock.Steady();
+  if (left_behind > left_behind_) left_since_ = now;
+  const bool changed = running != running_jobs_ || left_behind != left_behind_;
+  use_->running_jobs += running - running_jobs_;
+  running_jobs_ = running;
+  left_behind_ = left_behind;
+  if (changed) last_call_ = now;
+  if (changed && recorded_) {
     row_.last_used = context_.clock.Now();
     TouchSoon();
   }
@@ -206,24 +255,40 @@ void Sandbox::OnActivity() {
 
 SandboxView Sandbox::View() const {
   const std::lock_guard lock(view_mutex_);
-  return view_;
+  SandboxView view = view_;
+  view.activity.holds = holds_->count();
+  view.activity.last_hold = holds_->last();
+  return view;
 }
 
-bool Sandbox::Busy() const {
-  return calls_ > 0 || jobs_->running() > 0 || jobs_->left_behind() > 0;
+Activity Sandbox::ActivityNow() const {
+  return Activity{.calls = calls_,
+                  .holds = holds_->count(),
+                  .running_jobs = jobs_->running(),
+                  .left_behind = jobs_->left_behind(),
+                  .last_call = last_call_,
+                  .last_hold = holds_->last(),
+                  .left_since = left_since_};
 }
 
 void Sandbox::Publish() {
-  const bool busy = Busy();
-  const int running_jobs = jobs_->running();
+  Activity activity = ActivityNow();
+  // Who only looks or waits makes it no busier.
+  activity.holds = 0;
+  const bool busy = IsBusy(activity);
   const std::int64_t output_bytes = jobs_->output_bytes();
   const absl::Time oldest_output = jobs_->oldest_output();
   const std::lock_guard lock(view_mutex_);
   view_.snapshot.state = state_;
   view_.snapshot.last_used = row_.last_used;
-  view_.snapshot.running_jobs = running_jobs;
+  view_.snapshot.running_jobs = activity.running_jobs;
   view_.recorded = recorded_;
+  if (busy && !view_.snapshot.busy) view_.busy_since = clock_.Now();
   view_.snapshot.busy = busy;
+  view_.snapshot.state_since = row_.rest_since;
+  view_.activity = activity;
+  view_.state_since = state_since_;
+  view_.for_room = for_room_;
   view_.output_bytes = output_bytes;
   view_.oldest_output = oldest_output;
 }

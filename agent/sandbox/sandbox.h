@@ -21,6 +21,9 @@
 
 #include "agent/jobs/job_table.h"
 #include "agent/runtime/container_runtime.h"
+#include "agent/sandbox/activity.h"
+#include "agent/sandbox/pool.h"
+#include "agent/sandbox/principal_use.h"
 #include "agent/sandbox/sandbox_manager.h"
 #include "agent/sandbox/strand_lock.h"
 #include "agent/store/store.h"
@@ -42,6 +45,7 @@ struct SandboxContext {
   Random& random;
   Capacity& capacity;
   Registry& registry;
+  Pool& pool;
   const ManagerLimits& limits;
   std::string state_dir;
 };
@@ -56,12 +60,18 @@ struct SandboxView {
   std::int64_t output_bytes = 0;
   absl::Time oldest_output = absl::InfiniteFuture();
   bool recorded = false;  // It has a row: before that it isn't there for anybody.
+  Activity activity = {};
+  absl::Time busy_since = absl::InfinitePast();
+  Clock::Monotonic state_since = {};
+  bool for_room = false;  // Frozen although something goes on in it.
 };
 
 class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEvents {
  public:
-  // `recorded`: the row is in the store and the volume exists.
-  Sandbox(const SandboxContext& context, SandboxRow row, bool recorded, std::vector<JobRow> jobs);
+  // `recorded`: the row is in the store and the volume exists. `warm`: a container of the pool, and
+  // the row's volume is its volume.
+  Sandbox(const SandboxContext& context, SandboxRow row, bool recorded, std::vector<JobRow> jobs,
+          std::optional<WarmContainer> warm = std::nullopt);
 
   const SandboxKey& key() const { return key_; }
   const PrincipalId& principal() const { return principal_; }
@@ -82,11 +92,33 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // Somebody wrote to the workspace from outside.
   Async<void> FilesChanged();
 
+  // Garbage collection: removes it with its files unless it was used since, or is in use.
+  Async<void> Collect(absl::Time unused_since);
+
+  // What is under way from outside keeps it from being frozen as long as this lives.
+  std::shared_ptr<void> Hold() const { return MakeHold(holds_); }
+
+  // Freezes it if it can give up its place, whatever was left behind in it; one that goes by
+  // SANDBOX_RECYCLE=remove is removed, if that ends nothing. False: it is busy, or somebody works
+  // on it.
+  Async<bool> MakeRoom();
+  Async<void> FreezeNow();
+  Async<void> ThawNow();
+  // The edges of an idle one; each looks again whether it still is. False: it isn't.
+  Async<bool> FreezeIdle();
+  Async<bool> StopFrozen();
+  Async<bool> RemoveIdle();
+  // One that was frozen to make room goes on if there is a place, without taking anybody's.
+  Async<bool> Resume();
+
+  // Writes its binding beside its volume, which came from the pool.
+  Async<void> Bind() { return context_.runtime.BindVolume(volume_, BindingText()); }
+  // It won't be used: somebody else was quicker.
+  void GiveBackWarm();
+
   // At the agent's start: takes over the container that the row names, in the state that the engine
   // says (nullopt: it is gone).
   Async<void> Adopt(std::optional<ContainerState> found);
-  // Removes the container if the sandbox isn't busy. False: it is, or somebody works on it.
-  Async<bool> MakeRoom();
   // JOB_KEEP.
   Async<void> ForgetJobs(absl::Time ended_before);
   // JOBS_DISK. A command that prints is no activity: its view is as old as its start.
@@ -96,10 +128,13 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
  private:
   struct SharedStart;
   class CallGuard;
+  class RestGuard;
 
   // ---- sandbox.cc: the calls ----
   Async<StartedJob> StartJobHere(JobSpec spec);
   absl::StatusOr<StartedJob> Started(JobSnapshot job, Arrival arrival, absl::Time last_used_before);
+  absl::StatusOr<std::unique_ptr<JobWatcher>> WatchHeld(const JobId& id, std::int64_t from_offset,
+                                                        bool follow);
   Async<WatchedJob> WatchJobHere(std::optional<JobId> id, std::int64_t from_offset, bool follow);
   Async<std::vector<JobSnapshot>> ListJobsHere(int limit);
   Async<std::int64_t> SendInputHere(JobId id, std::string data, bool end);
@@ -112,7 +147,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<void> Touch(absl::Time now);
   void TouchSoon();
   boost::asio::awaitable<void> WriteTouch(absl::Time used);
-  bool Busy() const;
+  Activity ActivityNow() const;
   void Publish();
   void OnActivity() override;
 
@@ -123,6 +158,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<Arrival> Create();
   Async<void> TryCreate();
   Async<void> UndoCreate();
+  Async<void> UseWarm();
+  std::string BindingText() const;
   Async<void> PrepareDisk();
   // Left in state `otherwise` when there is no place.
   Async<void> TakeSlot(SandboxState otherwise);
@@ -131,15 +168,35 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<void> AttachRunning();
   Async<void> TakeOver(RunningContainer running, Outcome lost);
 
+  // ---- sandbox_rest.cc: it waits, and goes on; under the lock but for the public ones' ----
+  Async<bool> MakeRoomHere();
+  Async<void> FreezeNowHere();
+  Async<void> ThawNowHere();
+  Async<bool> FreezeIdleHere();
+  Async<bool> StopFrozenHere();
+  Async<bool> RemoveIdleHere();
+  Async<bool> ResumeHere();
+  Async<void> FreezeLocked(bool for_room);
+  Async<void> SuspendContainer();
+  Async<void> ThawContainer();
+  Async<void> StopLocked(Outcome lost);
+  Async<void> RecordRest(Rest rest);
+  void ForgetRest();
+  boost::asio::awaitable<void> WriteRest(Rest rest, absl::Time since);
+
   // ---- sandbox_life.cc: it goes away, and is found again ----
   void OnInitBroken(absl::Status why) override;
   Async<RemovedSandbox> RemoveHere(bool remove_volume);
+  Async<void> CollectHere(absl::Time unused_since);
   Async<void> RemoveContainer(Outcome lost);
   boost::asio::awaitable<void> EndJobs(Outcome lost);
   Async<void> ForgetSelf();
   Async<void> AdoptHere(std::optional<ContainerState> found);
-  Async<bool> MakeRoomHere();
+  Async<void> AdoptResting();
+  Async<void> NotAdopted(absl::Status why);
   boost::asio::awaitable<void> Retire();
+  Async<void> Settle();
+  Async<bool> IsStopped();
   void SetState(SandboxState state);
   void LogFailure(std::string_view event, const absl::Status& why) const;
 
@@ -156,6 +213,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   }
 
   const SandboxContext& context_;
+  Clock& clock_;
   const SandboxKey key_;
   const PrincipalId principal_;
   const Label label_;
@@ -170,17 +228,41 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool volume_exists_;
   bool forgotten_ = false;
   bool has_slot_ = false;
+  bool attached_ = false;  // The jobs have the channel of the container's init.
   bool init_broken_ = false;
+  bool init_died_ = false;       // It broke off by dying: what it leaves may be started again.
+  bool frozen_by_init_ = false;  // This host's kernel doesn't freeze for us.
+  bool for_room_ = false;
+  int resting_ = 0;  // Being frozen, stopped or removed: a call waits for the lock.
   int calls_ = 0;
-  int active_ = 0;                    // Jobs that run or left processes behind, as last seen.
+  int running_jobs_ = 0;  // As last seen.
+  int left_behind_ = 0;
+  Clock::Monotonic last_call_;
+  Clock::Monotonic left_since_;
+  Clock::Monotonic state_since_;
   absl::Time touched_;                // last_used as it stands in the store.
   std::vector<std::string> cut_off_;  // Heads of commands that ended with their container.
+  std::optional<WarmContainer> warm_;
   StrandLock lock_;
   std::shared_ptr<SharedStart> start_;
   std::unique_ptr<JobTable> jobs_;
+  const std::shared_ptr<HoldCount> holds_;
+  const std::shared_ptr<PrincipalUse> use_;
 
   mutable std::mutex view_mutex_;
   SandboxView view_;
+};
+
+// As long as one lives, a call that would use the running container waits for the lock.
+class Sandbox::RestGuard {
+ public:
+  explicit RestGuard(Sandbox& sandbox);
+  RestGuard(const RestGuard&) = delete;
+  RestGuard& operator=(const RestGuard&) = delete;
+  ~RestGuard();
+
+ private:
+  Sandbox& sandbox_;
 };
 
 }  // namespace sandkeep

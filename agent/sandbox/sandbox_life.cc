@@ -1,5 +1,6 @@
 // How a sandbox's container goes away, and is found again at the agent's start.
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -17,10 +18,12 @@ namespace sandkeep {
 Async<void> Sandbox::Adopt(std::optional<ContainerState> found) {
   return OnStrand(AdoptHere(found));
 }
-Async<bool> Sandbox::MakeRoom() { return OnStrand(MakeRoomHere()); }
 Async<RemovedSandbox> Sandbox::Remove(bool remove_volume) {
   return OnStrand(RemoveHere(remove_volume));
 }
+
+Sandbox::RestGuard::RestGuard(Sandbox& sandbox) : sandbox_(sandbox) { ++sandbox_.resting_; }
+Sandbox::RestGuard::~RestGuard() { --sandbox_.resting_; }
 
 Async<void> Sandbox::ForgetSelf() {
   forgotten_ = true;
@@ -44,6 +47,7 @@ Async<RemovedSandbox> Sandbox::RemoveHere(bool remove_volume) {
   const StrandLock::Guard guard = co_await lock_.Acquire();
   RemovedSandbox removed;
   if (forgotten_) co_return removed;
+  const RestGuard resting(*this);
   removed.container = row_.container.has_value();
   CO_RETURN_IF_ERROR(co_await RemoveContainer(RemovedOnPurpose()));
   if (!remove_volume) co_return removed;
@@ -51,6 +55,23 @@ Async<RemovedSandbox> Sandbox::RemoveHere(bool remove_volume) {
   removed.volume = true;
   CO_RETURN_IF_ERROR(co_await ForgetSelf());
   co_return removed;
+}
+
+Async<void> Sandbox::Collect(absl::Time unused_since) {
+  return OnStrand(CollectHere(unused_since));
+}
+
+// A call that comes while it goes waits for the lock, finds it forgotten and makes another.
+Async<void> Sandbox::CollectHere(absl::Time unused_since) {
+  const StrandLock::Guard guard = co_await lock_.Acquire();
+  if (forgotten_) co_return absl::OkStatus();
+  const bool used = row_.last_used > unused_since || state_ == SandboxState::kRunning ||
+                    state_ == SandboxState::kStarting || IsBusy(ActivityNow());
+  if (used) co_return absl::FailedPreconditionError("it is in use again");
+  const RestGuard resting(*this);
+  CO_RETURN_IF_ERROR(co_await RemoveContainer(StoppedIdle()));
+  CO_RETURN_IF_ERROR(co_await context_.runtime.RemoveVolume(volume_));
+  co_return co_await ForgetSelf();
 }
 
 Async<void> Sandbox::RemoveContainer(Outcome lost) {
@@ -65,6 +86,7 @@ Async<void> Sandbox::RemoveContainer(Outcome lost) {
   }
   row_.container.reset();
   LogFailure("sandbox.row_stale", co_await context_.store.SetContainer(key_, row_.container));
+  ForgetRest();
   ReleaseSlot();
   SetState(SandboxState::kAbsent);
   co_return absl::OkStatus();
@@ -76,39 +98,79 @@ boost::asio::awaitable<void> Sandbox::EndJobs(Outcome lost) {
     cut_off_.push_back(job.command_head);
   }
   LogFailure("sandbox.detach_failed", co_await jobs_->Detach(std::move(lost)));
+  attached_ = false;
+  frozen_by_init_ = false;
 }
 
 Async<void> Sandbox::AdoptHere(std::optional<ContainerState> found) {
   const StrandLock::Guard guard = co_await lock_.Acquire();
   if (found == ContainerState::kFrozen) {
+    if (row_.rest != Rest::kFrozen) CO_RETURN_IF_ERROR(co_await RecordRest(Rest::kFrozen));
+    for_room_ = true;
     SetState(SandboxState::kFrozen);
+    co_return absl::OkStatus();
+  }
+  if (found == ContainerState::kStopped) {
+    co_await EndJobs(LostToRestart());
+    if (row_.rest != Rest::kStopped) CO_RETURN_IF_ERROR(co_await RecordRest(Rest::kStopped));
+    SetState(SandboxState::kStopped);
     co_return absl::OkStatus();
   }
   if (found != ContainerState::kRunning) {
     co_await EndJobs(LostToRestart());
-    SetState(found == ContainerState::kStopped ? SandboxState::kStopped : SandboxState::kAbsent);
+    ForgetRest();
+    SetState(SandboxState::kAbsent);
     co_return absl::OkStatus();
   }
+  if (row_.rest != Rest::kNone) co_return co_await AdoptResting();
   context_.capacity.TakeOver();
   has_slot_ = true;
   const absl::Status attached = co_await AttachRunning();
-  LogFailure("sandbox.adopt_failed", attached);
-  if (!attached.ok()) co_return co_await RemoveContainer(LostContainer());
+  if (!attached.ok()) co_return co_await NotAdopted(attached);
   SetState(SandboxState::kRunning);
   co_return absl::OkStatus();
 }
 
-Async<bool> Sandbox::MakeRoomHere() {
-  const StrandLock::Guard guard = lock_.TryAcquire();
-  if (!guard || Busy() || state_ != SandboxState::kRunning) co_return false;
-  Log(Severity::kInfo, "sandbox.removed_for_room", {{"sandbox", key_.text()}});
-  const absl::Status removed = co_await RemoveContainer(RemovedOnPurpose());
-  co_return removed.ok();
+// As if it were frozen: the next call takes it over, or finds that it can't be had back.
+Async<void> Sandbox::NotAdopted(absl::Status why) {
+  LogFailure("sandbox.adopt_failed", why);
+  if (PastRepair(why)) {
+    init_died_ = !absl::IsDataLoss(why);
+    co_return co_await Settle();
+  }
+  ReleaseSlot();
+  if (row_.rest != Rest::kFrozen) CO_RETURN_IF_ERROR(co_await RecordRest(Rest::kFrozen));
+  for_room_ = true;
+  SetState(SandboxState::kFrozen);
+  co_return absl::OkStatus();
+}
+
+// It was frozen, or was about to be, or had just been woken: only a command that runs tells.
+Async<void> Sandbox::AdoptResting() {
+  const absl::Status attached = co_await AttachRunning();
+  if (!attached.ok()) co_return co_await NotAdopted(attached);
+  if (jobs_->running() == 0) {
+    const absl::Time since = row_.rest_since;
+    SetState(SandboxState::kRunning);
+    CO_RETURN_IF_ERROR(co_await FreezeLocked(/*for_room=*/true));
+    row_.rest_since = since;
+    SetState(SandboxState::kFrozen);
+    co_return absl::OkStatus();
+  }
+  context_.capacity.TakeOver();
+  has_slot_ = true;
+  CO_RETURN_IF_ERROR(jobs_->Freeze(false));
+  ForgetRest();
+  SetState(SandboxState::kRunning);
+  co_return absl::OkStatus();
 }
 
 void Sandbox::OnInitBroken(absl::Status why) {
   init_broken_ = true;
-  if (state_ != SandboxState::kRunning) return;
+  attached_ = false;
+  frozen_by_init_ = false;
+  if (state_ != SandboxState::kRunning && state_ != SandboxState::kFrozen) return;
+  init_died_ = absl::IsUnavailable(why);
   LogFailure("sandbox.broken", why);
   SetState(SandboxState::kBroken);
   Spawn(strand_, "sandbox.retire", Shield(shared_from_this(), Retire()));
@@ -119,10 +181,44 @@ boost::asio::awaitable<void> Sandbox::Retire() {
   // A call may have come first and rebuilt it.
   if (state_ != SandboxState::kBroken) co_return;
   // Logged where it fails; the next start begins with it.
-  (co_await RemoveContainer(LostContainer())).IgnoreError();
+  (co_await Settle()).IgnoreError();
+}
+
+// Of a container whose init died, what was installed is still there; one whose init lied goes.
+Async<void> Sandbox::Settle() {
+  const bool died = std::exchange(init_died_, false);
+  if (!died || !row_.container) co_return co_await RemoveContainer(BrokenSandbox());
+  co_await EndJobs(LostContainer());
+  const absl::Status stopped = co_await context_.runtime.Stop(*row_.container);
+  const absl::StatusOr<bool> is_stopped = co_await IsStopped();
+  if (!stopped.ok() || !is_stopped.ok() || !*is_stopped) {
+    co_return co_await RemoveContainer(LostContainer());
+  }
+  CO_RETURN_IF_ERROR(co_await RecordRest(Rest::kStopped));
+  ReleaseSlot();
+  SetState(SandboxState::kStopped);
+  co_return absl::OkStatus();
+}
+
+// Somebody else may have removed it.
+Async<bool> Sandbox::IsStopped() {
+  CO_ASSIGN_OR_RETURN(const EngineObjects objects, co_await context_.runtime.ListOurs());
+  for (const ContainerRecord& container : objects.containers) {
+    if (container.name == row_.container) co_return container.state == ContainerState::kStopped;
+  }
+  co_return false;
 }
 
 void Sandbox::SetState(SandboxState state) {
+  // By the monotonic clock: how long it has rested when another agent began it, as far as the wall
+  // clock can be believed.
+  if (state == SandboxState::kFrozen || state == SandboxState::kStopped) {
+    const absl::Duration rested = context_.clock.Now() - row_.rest_since;
+    const absl::Duration longest = absl::Hours(24 * 3650);
+    state_since_ = context_.clock.Steady() -
+                   absl::ToChronoNanoseconds(std::clamp(rested, absl::ZeroDuration(), longest));
+  }
+  if (state != SandboxState::kFrozen) for_room_ = false;
   state_ = state;
   Publish();
 }

@@ -5,9 +5,10 @@
 // A reference is checked here, in one place: somebody else's sandbox and an unknown one get the
 // same NotFound. Calls before Recover has succeeded answer with what keeps it from it.
 //
-// Idle sandboxes stay as they are: one is removed (its files kept) only when another needs its
-// place under SANDBOX_MAX, the least recently used first, and never one with a running job, a call,
-// or processes left behind.
+// Idle sandboxes are frozen, then stopped, then removed (their files kept), by the clock and by
+// what the machine has left. When another needs a place under SANDBOX_MAX the least recently used
+// one is frozen; never one with a call, a transfer or a running job, but for a job that was handed
+// back kHandedBackHold ago.
 #pragma once
 
 #include <memory>
@@ -55,8 +56,9 @@ struct SandboxSnapshot {
   absl::Time created;
   absl::Time last_used;
   int running_jobs = 0;
-  // A call, a running job, or processes left behind: nobody else gets its place.
+  // A call, a running job, or processes left behind.
   bool busy = false;
+  absl::Time state_since = absl::InfinitePast();  // When it became frozen or stopped.
   std::string hostname;
 };
 
@@ -81,6 +83,8 @@ struct SandboxFile {
   Generation generation;
   FileEntry entry;
   UniqueFd file;  // Only from OpenFile.
+  // Of a file that was opened: its sandbox isn't frozen as long as this lives.
+  std::shared_ptr<void> hold = {};
 };
 
 // A file that is being written to a sandbox, which is busy as long as this lives.
@@ -88,6 +92,8 @@ struct SandboxNewFile {
   SandboxRef ref;
   std::shared_ptr<PendingFile> file;
   bool new_sandbox = false;
+  // Its sandbox isn't frozen as long as this lives.
+  std::shared_ptr<void> hold = {};
 };
 
 // It has taken its place.
@@ -112,13 +118,28 @@ struct ManagerLimits {
   absl::Duration sweep_interval = absl::FromChrono(kJobSweepInterval);
   std::int64_t output_bytes = 2LL << 30;  // JOBS_DISK
   absl::Duration output_interval = absl::FromChrono(kOutputSweepInterval);
+  // Infinite: never.
+  absl::Duration idle = absl::Seconds(300);      // SANDBOX_IDLE
+  absl::Duration stop_after = absl::Hours(1);    // SANDBOX_STOP_AFTER
+  absl::Duration keep = absl::Hours(168);        // SANDBOX_KEEP
+  bool recycle_removes = false;                  // SANDBOX_RECYCLE=remove
+  std::int64_t mem_reserve_bytes = 512LL << 20;  // SANDBOX_MEM_RESERVE; 0: memory isn't looked at.
+  absl::Duration volume_ttl = absl::Hours(168);  // VOLUME_TTL
+  bool gc_delete = false;                        // GC_DELETE
+  int warm = 0;                                  // SANDBOX_WARM
+  absl::Duration life_interval = absl::FromChrono(kLifeInterval);
+  absl::Duration host_interval = absl::FromChrono(kHostInterval);
   JobLimits jobs;
 };
 
 struct ManagerInfo {
   EngineInfo engine;
   int running = 0;
+  int frozen = 0;
+  int stopped = 0;
+  int warm = 0;
   int known = 0;
+  std::vector<std::string> warnings;
   std::int64_t disk_free_bytes = 0;
   std::int64_t memory_available_bytes = 0;
 };
@@ -135,6 +156,11 @@ struct GarbageDecision {
   bool remove = false;
   std::string reason;
   std::int64_t bytes = 0;
+};
+
+struct CollectedGarbage {
+  std::vector<GarbageDecision> decisions;
+  bool dry_run = true;  // Nothing was removed: asked for, or GC_DELETE=0.
 };
 
 class SandboxManager {
@@ -162,6 +188,11 @@ class SandboxManager {
   // At once, on any thread.
   virtual absl::StatusOr<SandboxSnapshot> Get(const SandboxRef& ref) const = 0;
   virtual Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) = 0;
+  // Its processes wait, as when it is idle. FailedPrecondition: a command runs, somebody waits, or
+  // it doesn't run itself.
+  virtual Async<SandboxSnapshot> Freeze(SandboxRef ref) = 0;
+  // Those of a frozen one go on; any other stays as it is.
+  virtual Async<SandboxSnapshot> Thaw(SandboxRef ref) = 0;
 
   virtual Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) = 0;
   virtual Async<SandboxFile> OpenFile(SandboxRef ref, RelPath path) = 0;
@@ -173,8 +204,9 @@ class SandboxManager {
   virtual Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) = 0;
 
   virtual Async<ManagerInfo> Info() = 0;
-  // What no sandbox needs. Only the dry run is served: Unimplemented otherwise.
-  virtual Async<std::vector<GarbageDecision>> CollectGarbage(bool dry_run) = 0;
+  // What no sandbox needs, and sandboxes that nobody has used for VOLUME_TTL, with their files. A
+  // line for each decision, with the reason; what is in use or of unknown age is kept.
+  virtual Async<CollectedGarbage> CollectGarbage(bool dry_run) = 0;
 };
 
 // Everything outlives the manager, and the executor's threads have stopped when it is destroyed.

@@ -14,23 +14,6 @@
 #include "common/strings.h"
 
 namespace sandkeep {
-namespace {
-
-// The engine answered, and trying again won't help: the container itself is past repair.
-bool PastRepair(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kFailedPrecondition:
-      return false;
-    default:
-      return !status.ok();
-  }
-}
-
-}  // namespace
-
 struct Sandbox::SharedStart {
   explicit SharedStart(const boost::asio::any_io_executor& strand) : done(strand) {}
   std::optional<absl::StatusOr<Arrival>> result;
@@ -39,7 +22,7 @@ struct Sandbox::SharedStart {
 
 Async<Arrival> Sandbox::EnsureRunning() {
   const bool never_used = row_.last_used == absl::InfinitePast();
-  if (!start_ && state_ == SandboxState::kRunning) {
+  if (!start_ && state_ == SandboxState::kRunning && resting_ == 0) {
     co_return never_used ? Arrival::kNew : Arrival::kRunning;
   }
   if (start_) {
@@ -62,13 +45,18 @@ Async<Arrival> Sandbox::StartLocked() {
   const StrandLock::Guard guard = co_await lock_.Acquire();
   if (forgotten_) co_return absl::AbortedError("the sandbox was removed");
   if (state_ == SandboxState::kRunning) co_return Arrival::kRunning;
-  const SandboxState from = state_;
-  SetState(SandboxState::kStarting);
-  if (from == SandboxState::kFrozen || from == SandboxState::kStopped) {
+  if (state_ == SandboxState::kBroken) CO_RETURN_IF_ERROR(co_await Settle());
+  while (state_ == SandboxState::kFrozen || state_ == SandboxState::kStopped) {
+    const SandboxState from = state_;
+    SetState(SandboxState::kStarting);
     const absl::StatusOr<Arrival> woken = co_await Wake(from);
     if (woken.ok()) SetState(SandboxState::kRunning);
     if (!PastRepair(woken.status())) co_return woken;
-    LogFailure("sandbox.rebuilding", woken.status());
+    LogFailure("sandbox.not_woken", woken.status());
+    // Processes that can't be had back end; packages need not go with them.
+    init_died_ = from == SandboxState::kFrozen;
+    if (from == SandboxState::kStopped) break;
+    CO_RETURN_IF_ERROR(co_await Settle());
   }
   const absl::StatusOr<Arrival> created = co_await Create();
   if (created.ok()) SetState(SandboxState::kRunning);
@@ -77,14 +65,13 @@ Async<Arrival> Sandbox::StartLocked() {
 
 Async<Arrival> Sandbox::Wake(SandboxState from) {
   CO_RETURN_IF_ERROR(co_await TakeSlot(from));
-  absl::Status woken;
-  if (from == SandboxState::kFrozen) {
-    woken = co_await context_.runtime.Thaw(*row_.container);
-    if (woken.ok()) woken = co_await AttachRunning();
-  } else {
-    woken = co_await Launch();
+  const bool frozen = from == SandboxState::kFrozen;
+  Async<void> waking = frozen ? ThawContainer() : Launch();
+  const absl::Status woken = co_await std::move(waking);
+  if (woken.ok()) {
+    ForgetRest();
+    co_return frozen ? Arrival::kWoken : Arrival::kRestarted;
   }
-  if (woken.ok()) co_return from == SandboxState::kFrozen ? Arrival::kWoken : Arrival::kRestarted;
   ReleaseSlot();
   SetState(from);
   co_return woken;
@@ -117,20 +104,38 @@ Async<void> Sandbox::TryCreate() {
   CO_RETURN_IF_ERROR(co_await PrepareDisk());
   CO_RETURN_IF_ERROR(co_await TakeSlot(SandboxState::kStarting));
   SandboxRow intent = row_;
-  intent.container = EngineName::Make(context_.random);
+  intent.container = warm_ ? warm_->running.name : EngineName::Make(context_.random);
   CO_RETURN_IF_ERROR(co_await context_.store.PutSandbox(intent));
   row_.container = intent.container;
   recorded_ = true;
+  if (warm_) co_return co_await UseWarm();
   if (!volume_exists_) {
-    std::string binding = FormatBinding({.key = key_,
-                                         .principal = principal_,
-                                         .label = label_,
-                                         .generation = generation_,
-                                         .created = row_.created});
-    CO_RETURN_IF_ERROR(co_await context_.runtime.CreateVolume(volume_, std::move(binding)));
+    CO_RETURN_IF_ERROR(co_await context_.runtime.CreateVolume(volume_, BindingText()));
     volume_exists_ = true;
   }
   co_return co_await Launch();
+}
+
+std::string Sandbox::BindingText() const {
+  return FormatBinding({.key = key_,
+                        .principal = principal_,
+                        .label = label_,
+                        .generation = generation_,
+                        .created = row_.created});
+}
+
+// It is this sandbox's from its row on, and so must not be the pool's any more.
+Async<void> Sandbox::UseWarm() {
+  RunningContainer running = std::move(warm_->running);
+  warm_.reset();
+  volume_exists_ = true;
+  CO_RETURN_IF_ERROR(co_await context_.store.DeleteWarm(running.name));
+  CO_RETURN_IF_ERROR(co_await context_.runtime.BindVolume(volume_, BindingText()));
+  co_return co_await TakeOver(std::move(running), LostContainer());
+}
+
+void Sandbox::GiveBackWarm() {
+  if (warm_) context_.pool.Return(*std::exchange(warm_, std::nullopt));
 }
 
 Async<void> Sandbox::PrepareDisk() {
@@ -162,8 +167,15 @@ Async<void> Sandbox::AttachRunning() {
 
 Async<void> Sandbox::TakeOver(RunningContainer running, Outcome lost) {
   init_broken_ = false;
+  attached_ = false;
+  frozen_by_init_ = false;
+  {
+    const std::lock_guard lock(view_mutex_);
+    view_.snapshot.hostname = running.hostname;
+  }
   CO_RETURN_IF_ERROR(co_await jobs_->Attach(std::move(running), std::move(lost)));
   if (init_broken_) co_return absl::InternalError("init broke off as it was taken over");
+  attached_ = true;
   co_return absl::OkStatus();
 }
 
@@ -174,6 +186,7 @@ Async<void> Sandbox::UndoCreate() {
   }
   ReleaseSlot();
   SetState(SandboxState::kAbsent);
+  GiveBackWarm();
   if (row_.last_used != absl::InfinitePast()) co_return absl::OkStatus();
   // Nothing ever ran in it: it was made by this start, or by one that a crash cut short.
   if (recorded_) {

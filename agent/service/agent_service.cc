@@ -72,6 +72,12 @@ class AgentService : public v1::Agent::CallbackService {
     return Unary(RpcOf("RemoveSandbox"), OnLeave::kGoOn, &Handlers::RemoveSandbox, request,
                  response);
   }
+  UnaryAnswer* Freeze(Context*, const v1::FreezeRequest* request, v1::Sandbox* response) override {
+    return Unary(RpcOf("Freeze"), OnLeave::kGoOn, &Handlers::Freeze, request, response);
+  }
+  UnaryAnswer* Thaw(Context*, const v1::ThawRequest* request, v1::Sandbox* response) override {
+    return Unary(RpcOf("Thaw"), OnLeave::kGoOn, &Handlers::Thaw, request, response);
+  }
   UnaryAnswer* StatFile(Context*, const v1::StatFileRequest* request,
                         v1::FileInfo* response) override {
     return Unary(RpcOf("StatFile"), OnLeave::kStop, &Handlers::StatFile, request, response);
@@ -109,12 +115,6 @@ class AgentService : public v1::Agent::CallbackService {
   UnaryAnswer* ResizeTerminal(Context*, const v1::ResizeTerminalRequest*,
                               v1::ResizeTerminalResponse*) override {
     return NotServed<UnaryAnswer>(RpcOf("ResizeTerminal"));
-  }
-  UnaryAnswer* Freeze(Context*, const v1::FreezeRequest*, v1::Sandbox*) override {
-    return NotServed<UnaryAnswer>(RpcOf("Freeze"));
-  }
-  UnaryAnswer* Thaw(Context*, const v1::ThawRequest*, v1::Sandbox*) override {
-    return NotServed<UnaryAnswer>(RpcOf("Thaw"));
   }
   UnaryAnswer* OpenFile(Context*, const v1::OpenFileRequest*, v1::OpenFileResponse*) override {
     return NotServed<UnaryAnswer>(RpcOf("OpenFile"));

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/limits.h"
+
 namespace sandkeep {
 namespace {
 
@@ -132,6 +134,8 @@ void Fill(v1::Sandbox* message, const SandboxSnapshot& sandbox) {
   message->set_workspace_bytes(-1);
   message->set_generation(sandbox.generation.bytes());
   message->set_hostname(sandbox.hostname);
+  message->set_state_since_ms(Millis(sandbox.state_since));
+  message->set_busy(sandbox.busy);
 }
 
 void Fill(v1::Job* message, const JobSnapshot& job) {
@@ -241,6 +245,7 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   limits->set_job_keep_ms(Millis(facts.job_keep));
   limits->set_volume_ttl_ms(Millis(facts.volume_ttl));
   limits->set_file_ttl_ms(Millis(facts.file_ttl));
+  limits->set_sandboxes_each(kMaxSandboxesEach);
 
   v1::Capacity* const capacity = message->mutable_capacity();
   capacity->set_sandboxes_running(info.running);
@@ -249,6 +254,10 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   capacity->set_disk_free_bytes(info.disk_free_bytes);
   capacity->set_disk_floor_bytes(facts.disk_floor_bytes);
   capacity->set_memory_available_bytes(info.memory_available_bytes);
+  capacity->set_sandboxes_frozen(info.frozen);
+  capacity->set_sandboxes_stopped(info.stopped);
+  capacity->set_sandboxes_warm(info.warm);
+  capacity->set_memory_reserve_bytes(facts.memory_reserve_bytes);
 
   v1::Capability* const cgroup = message->add_capabilities();
   cgroup->set_name("cgroup_v2");
@@ -263,6 +272,7 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   network->set_detail(info.engine.network);
 
   for (const std::string& problem : info.engine.problems) message->add_problems(problem);
+  for (const std::string& warning : info.warnings) message->add_warnings(warning);
 }
 
 }  // namespace sandkeep

@@ -166,6 +166,24 @@ Async<void> Handlers::RemoveSandbox(const v1::RemoveSandboxRequest& request,
   co_return absl::OkStatus();
 }
 
+Async<void> Handlers::Freeze(const v1::FreezeRequest& request, v1::Sandbox& response) {
+  CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("Freeze"), ref));
+  auto freezing = manager_.Freeze(std::move(ref));
+  CO_ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, co_await std::move(freezing));
+  Fill(&response, sandbox);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::Thaw(const v1::ThawRequest& request, v1::Sandbox& response) {
+  CO_ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("Thaw"), ref));
+  auto thawing = manager_.Thaw(std::move(ref));
+  CO_ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, co_await std::move(thawing));
+  Fill(&response, sandbox);
+  co_return absl::OkStatus();
+}
+
 Async<void> Handlers::GetInfo(const v1::GetInfoRequest& /*request*/, v1::Info& response) {
   auto asking = manager_.Info();
   CO_ASSIGN_OR_RETURN(const ManagerInfo info, co_await std::move(asking));
@@ -175,13 +193,12 @@ Async<void> Handlers::GetInfo(const v1::GetInfoRequest& /*request*/, v1::Info& r
 
 Async<void> Handlers::CollectGarbage(const v1::CollectGarbageRequest& request,
                                      v1::CollectGarbageResponse& response) {
-  if (!request.dry_run()) {
-    co_return absl::UnimplementedError("CollectGarbage: only a dry run is served by this version");
+  auto collecting = manager_.CollectGarbage(request.dry_run());
+  CO_ASSIGN_OR_RETURN(const CollectedGarbage garbage, co_await std::move(collecting));
+  for (const GarbageDecision& decision : garbage.decisions) {
+    Fill(response.add_decisions(), decision);
   }
-  auto collecting = manager_.CollectGarbage(true);
-  CO_ASSIGN_OR_RETURN(const std::vector<GarbageDecision> decisions, co_await std::move(collecting));
-  for (const GarbageDecision& decision : decisions) Fill(response.add_decisions(), decision);
-  response.set_dry_run(true);
+  response.set_dry_run(garbage.dry_run);
   co_return absl::OkStatus();
 }
 

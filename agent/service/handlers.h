@@ -42,6 +42,8 @@ class Handlers {
                           agent::v1::Sandbox& response) const;
   Async<void> RemoveSandbox(const agent::v1::RemoveSandboxRequest& request,
                             agent::v1::RemoveSandboxResponse& response);
+  Async<void> Freeze(const agent::v1::FreezeRequest& request, agent::v1::Sandbox& response);
+  Async<void> Thaw(const agent::v1::ThawRequest& request, agent::v1::Sandbox& response);
   Async<void> StatFile(const agent::v1::StatFileRequest& request, agent::v1::FileInfo& response);
   Async<void> DeleteFile(const agent::v1::DeleteFileRequest& request,
                          agent::v1::DeleteFileResponse& response);

@@ -20,9 +20,9 @@ struct HostFacts {
   // A zero: no such thing happens in this version.
   absl::Duration max_timeout = {};
   absl::Duration background = {};  // Infinite: no limit.
-  absl::Duration idle = {};
-  absl::Duration stop_after = {};
-  absl::Duration keep = {};  // Infinite: for ever.
+  absl::Duration idle = {};        // Infinite: never.
+  absl::Duration stop_after = {};  // The same.
+  absl::Duration keep = {};        // Infinite: for ever.
   std::int64_t memory_bytes = 0;
   std::int64_t cpus_milli = 0;
   std::int64_t pids = 0;
@@ -34,6 +34,7 @@ struct HostFacts {
 
   int max_running = 0;
   std::int64_t disk_floor_bytes = 0;
+  std::int64_t memory_reserve_bytes = 0;
 };
 
 }  // namespace sandkeep

@@ -40,6 +40,16 @@ constexpr std::array<EndingCode, 10> kEndings = {{
     {10, Ending::kAgentFault},
 }};
 
+struct RestCode {
+  int code;
+  Rest rest;
+};
+constexpr std::array<RestCode, 3> kRests = {{
+    {0, Rest::kNone},
+    {1, Rest::kFrozen},
+    {2, Rest::kStopped},
+}};
+
 int CodeOf(JobState state) {
   for (const StateCode& entry : kStates) {
     if (entry.state == state) return entry.code;
@@ -66,6 +76,13 @@ absl::StatusOr<Ending> EndingOf(std::int64_t code) {
     if (entry.code == code) return entry.ending;
   }
   return absl::DataLossError(StrCat("job ending ", code));
+}
+
+absl::StatusOr<Rest> RestOf(std::int64_t code) {
+  for (const RestCode& entry : kRests) {
+    if (entry.code == code) return entry.rest;
+  }
+  return absl::DataLossError(StrCat("sandbox rest ", code));
 }
 
 absl::Time TimeOf(std::int64_t column) {
@@ -114,6 +131,13 @@ std::int64_t TimeColumn(absl::Time time) {
   return absl::ToUnixMicros(time);
 }
 
+int RestColumn(Rest rest) {
+  for (const RestCode& entry : kRests) {
+    if (entry.rest == rest) return entry.code;
+  }
+  return 0;
+}
+
 void BindSandbox(Statement& statement, const SandboxRow& row) {
   statement.BindText(1, row.key.text())
       .BindText(2, row.principal.text())
@@ -125,7 +149,10 @@ void BindSandbox(Statement& statement, const SandboxRow& row) {
   } else {
     statement.BindNull(6);
   }
-  statement.Bind(7, TimeColumn(row.created)).Bind(8, TimeColumn(row.last_used));
+  statement.Bind(7, TimeColumn(row.created))
+      .Bind(8, TimeColumn(row.last_used))
+      .Bind(9, RestColumn(row.rest))
+      .Bind(10, TimeColumn(row.rest_since));
 }
 
 void BindJob(Statement& statement, const JobRow& row) {
@@ -156,6 +183,7 @@ absl::StatusOr<SandboxRow> ReadSandbox(const Statement& statement) {
   if (!statement.IsNull(5)) {
     ASSIGN_OR_RETURN(container, EngineName::Parse(statement.Text(5)));
   }
+  ASSIGN_OR_RETURN(const Rest rest, RestOf(statement.Int(8)));
   return SandboxRow{
       .key = std::move(key),
       .principal = std::move(principal),
@@ -165,7 +193,15 @@ absl::StatusOr<SandboxRow> ReadSandbox(const Statement& statement) {
       .container = std::move(container),
       .created = TimeOf(statement.Int(6)),
       .last_used = TimeOf(statement.Int(7)),
+      .rest = rest,
+      .rest_since = TimeOf(statement.Int(9)),
   };
+}
+
+absl::StatusOr<WarmRow> ReadWarm(const Statement& statement) {
+  ASSIGN_OR_RETURN(EngineName container, EngineName::Parse(statement.Text(0)));
+  ASSIGN_OR_RETURN(EngineName volume, EngineName::Parse(statement.Text(1)));
+  return WarmRow{.container = std::move(container), .volume = std::move(volume)};
 }
 
 absl::StatusOr<JobRow> ReadJob(const Statement& statement) {

@@ -47,6 +47,15 @@ CREATE TABLE jobs (
   remedy BLOB
 ) WITHOUT ROWID;
 )sql",
+    R"sql(
+ALTER TABLE sandboxes ADD COLUMN rest INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sandboxes ADD COLUMN rest_since INTEGER NOT NULL DEFAULT -9223372036854775808;
+
+CREATE TABLE warm (
+  container TEXT PRIMARY KEY,
+  volume TEXT NOT NULL
+) WITHOUT ROWID;
+)sql",
 };
 
 }  // namespace sandkeep

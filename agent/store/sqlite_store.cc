@@ -113,6 +113,16 @@ Async<void> SqliteStore::TouchSandbox(SandboxKey key, absl::Time last_used) {
   return OnThread(std::move(body));
 }
 
+Async<void> SqliteStore::SetRest(SandboxKey key, Rest rest, absl::Time since) {
+  auto body = [this, key = std::move(key), rest, since]() -> absl::Status {
+    ASSIGN_OR_RETURN(
+        Statement set,
+        db_.quick.Prepare("UPDATE sandboxes SET rest = ?2, rest_since = ?3 WHERE key = ?1"));
+    return set.BindText(1, key.text()).Bind(2, RestColumn(rest)).Bind(3, TimeColumn(since)).Run();
+  };
+  return OnThread(std::move(body));
+}
+
 Async<void> SqliteStore::DeleteSandbox(SandboxKey key) {
   auto body = [this, key = std::move(key)]() -> absl::Status {
     return db_.durable.Transact([&]() -> absl::Status {
@@ -121,6 +131,29 @@ Async<void> SqliteStore::DeleteSandbox(SandboxKey key) {
       ASSIGN_OR_RETURN(Statement row, db_.durable.Prepare("DELETE FROM sandboxes WHERE key = ?1"));
       return row.BindText(1, key.text()).Run();
     });
+  };
+  return OnThread(std::move(body));
+}
+
+Async<std::vector<WarmRow>> SqliteStore::LoadWarm() {
+  auto body = [this]() {
+    return ReadAll(db_.durable, StrCat("SELECT ", kWarmColumns, " FROM warm"), &ReadWarm);
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::PutWarm(WarmRow row) {
+  auto body = [this, row = std::move(row)]() -> absl::Status {
+    ASSIGN_OR_RETURN(Statement put, db_.durable.Prepare(PutSql("warm", kWarmColumns)));
+    return put.BindText(1, row.container.text()).BindText(2, row.volume.text()).Run();
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::DeleteWarm(EngineName container) {
+  auto body = [this, container = std::move(container)]() -> absl::Status {
+    ASSIGN_OR_RETURN(Statement row, db_.durable.Prepare("DELETE FROM warm WHERE container = ?1"));
+    return row.BindText(1, container.text()).Run();
   };
   return OnThread(std::move(body));
 }

@@ -26,7 +26,11 @@ class SqliteStore : public Store {
   Async<void> PutSandbox(SandboxRow row) override;
   Async<void> SetContainer(SandboxKey key, std::optional<EngineName> container) override;
   Async<void> TouchSandbox(SandboxKey key, absl::Time last_used) override;
+  Async<void> SetRest(SandboxKey key, Rest rest, absl::Time since) override;
   Async<void> DeleteSandbox(SandboxKey key) override;
+  Async<std::vector<WarmRow>> LoadWarm() override;
+  Async<void> PutWarm(WarmRow row) override;
+  Async<void> DeleteWarm(EngineName container) override;
   Async<std::vector<JobRow>> LoadJobs() override;
   Async<void> PutJob(JobRow row) override;
   Async<void> DeleteJobs(std::vector<JobId> ids) override;

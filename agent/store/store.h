@@ -25,6 +25,9 @@
 
 namespace sandkeep {
 
+// How a sandbox that nobody uses waits, or is about to.
+enum class Rest { kNone, kFrozen, kStopped };
+
 struct SandboxRow {
   SandboxKey key;
   PrincipalId principal;
@@ -34,6 +37,14 @@ struct SandboxRow {
   std::optional<EngineName> container;  // What exists, or is about to.
   absl::Time created;
   absl::Time last_used;
+  Rest rest = Rest::kNone;
+  absl::Time rest_since = absl::InfinitePast();
+};
+
+// A container that was started for nobody yet, or is about to be, and its volume.
+struct WarmRow {
+  EngineName container;
+  EngineName volume;
 };
 
 struct JobRow {
@@ -67,8 +78,15 @@ class Store {
   virtual Async<void> SetContainer(SandboxKey key, std::optional<EngineName> container) = 0;
   // One fsync less than PutSandbox: for every command.
   virtual Async<void> TouchSandbox(SandboxKey key, absl::Time last_used) = 0;
+  // As quick: every container of a machine that lost its power is stopped, whatever stands here.
+  virtual Async<void> SetRest(SandboxKey key, Rest rest, absl::Time since) = 0;
   // With the rows of its jobs.
   virtual Async<void> DeleteSandbox(SandboxKey key) = 0;
+
+  virtual Async<std::vector<WarmRow>> LoadWarm() = 0;
+  // Insert or replace, by container.
+  virtual Async<void> PutWarm(WarmRow row) = 0;
+  virtual Async<void> DeleteWarm(EngineName container) = 0;
 
   // Oldest first.
   virtual Async<std::vector<JobRow>> LoadJobs() = 0;

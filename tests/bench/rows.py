@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -13,7 +14,7 @@ import time
 
 import mcp_client
 import rivals
-from stack import BUILD, ENGINE_RUN, Stack, as_user, podman
+from stack import BUILD, ENGINE_RUN, Stack, as_user, podman, wait_for
 
 PAIRS = 5
 RATES = 3
@@ -116,7 +117,6 @@ def load(port, headers, body, connections, seconds, path):
 
 
 def call_body(tool, **arguments):
-    import json
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
 
 
@@ -297,6 +297,119 @@ def one_byte_neighbour(stack):
     return Measured(writer, "ms", 1.25, "beside a silent one", silent, bar_on_ratio=True)
 
 
+# --- the sandboxes' life -------------------------------------------------------------------------
+
+def took_ms(action):
+    before = time.monotonic()
+    action()
+    return (time.monotonic() - before) * 1000
+
+
+def first_command(mine, label):
+    result = mine.run(label, "true")
+    assert result.exit_code == 0, result
+    return result
+
+
+def podman_run(number):
+    """The same image to its first command, as an operator would start it; removed afterwards."""
+    name = f"bench-reference-{os.getpid()}-{number}"
+    took = took_ms(lambda: podman("run", "--name", name, "--pull=never", "--userns=nomap", "--network=slirp4netns",
+                                  "--log-driver=none", "localhost/sandkeep-sandbox", "bash", "-lc", "true"))
+    podman("rm", "-f", "-t", "0", name)
+    return took
+
+
+def capacity_of(stack):
+    return json.loads(stack.ctl("--json", "info").stdout)["capacity"]
+
+
+def cold(stack, prepare):
+    ours, theirs = [], []
+    with client(stack) as mine:
+        for number in range(PAIRS):
+            prepare(stack)
+            ours.append(took_ms(lambda: first_command(mine, f"{LABEL}-cold-{number}")))
+            theirs.append(podman_run(number))
+    return ours, theirs
+
+
+def cold_pool(_):
+    """A new label, while a started container waits for it."""
+    def filled(stack):
+        wait_for("the pool", lambda: capacity_of(stack)["sandboxes_warm"] == 1)
+    with Stack({"SANDBOX_WARM": "1", "SANDBOX_MAX": "20"}) as stack:
+        ours, theirs = cold(stack, filled)
+    return Measured(ours, "ms", 25, "podman run", theirs)
+
+
+def cold_run(_):
+    with Stack({"SANDBOX_MAX": "20"}) as stack:
+        ours, theirs = cold(stack, lambda stack: None)
+    return Measured(ours, "ms", 1.3, "podman run", theirs, bar_on_ratio=True)
+
+
+def sandbox_row(stack, label):
+    return next(row for row in json.loads(stack.ctl("--json", "ls").stdout)["sandboxes"] if row["label"] == label)
+
+
+def thaw(stack):
+    """The first command after a freeze; minus what a warm one takes."""
+    warm_up(stack)
+    woken, warm = [], []
+    principal = sandbox_row(stack, LABEL)["principal"]
+    with client(stack) as mine:
+        for _ in range(2 * PAIRS):
+            stack.ctl("freeze", principal, LABEL)
+            woken.append(took_ms(lambda: first_command(mine, LABEL)))
+            warm.append(took_ms(lambda: first_command(mine, LABEL)))
+    return Measured([one - other for one, other in zip(woken, warm)], "ms", 10)
+
+
+def stopped(stack):
+    """The first command in a stopped sandbox, and what the engine takes to start the same container."""
+    ours, theirs = [], []
+    label = f"{LABEL}-stopped"
+    with client(stack) as mine:
+        first_command(mine, label)
+        name = container_of(stack, label)
+
+        def stop():
+            podman("kill", name)
+            wait_for("it to be stopped", lambda: sandbox_row(stack, label)["state"] == "STOPPED")
+        for _ in range(PAIRS):
+            stop()
+            ours.append(took_ms(lambda: first_command(mine, label)))
+        stop()
+        for _ in range(PAIRS):
+            theirs.append(took_ms(lambda: podman("start", name)))
+            podman("kill", name)
+    return Measured(ours, "ms", 1.3, "podman start", theirs, bar_on_ratio=True)
+
+
+def known_500(_):
+    """The agent at rest: what 500 known sandboxes cost it beside five that run, and how long listing them takes."""
+    settings = {"SANDBOX_MAX": "5", "SANDBOX_RECYCLE": "remove", "SANDBOX_IDLE": "3600"}
+    with Stack(settings) as stack, client(stack) as mine:
+        def at_rest():
+            for number in range(5):
+                first_command(mine, f"known-{number}")
+            time.sleep(3)
+            return resident_kb(stack.agent.pid) / 1024
+        few = at_rest()
+        for number in range(5, 500):
+            first_command(mine, f"known-{number}")
+        stack.stop_agent()
+        stack.start_agent()
+        growth = at_rest() - few
+        cpu = cpu_percent([stack.agent.pid], 30)[0]
+        listing = min(took_ms(lambda: stack.ctl("--json", "ls")) - took_ms(lambda: stack.ctl("--version"))
+                      for _ in range(PAIRS))
+    measured = Measured([growth], "MB", 10)
+    measured.conditions = [(cpu, 0.1, "% CPU"), (listing, 5, "ms to list them")]
+    return measured
+
+
 # --- the gateway ---------------------------------------------------------------------------------
 
 TOOLS_LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
@@ -446,6 +559,11 @@ ALL = {
     "idle-200": idle_200,
     "one-byte-writer": one_byte_writer,
     "one-byte-neighbour": one_byte_neighbour,
+    "cold-pool": cold_pool,
+    "cold-run": cold_run,
+    "thaw": thaw,
+    "stopped": stopped,
+    "known-500": known_500,
     "tools-list-rps": tools_list_rps,
     "tools-list-rps-fastmcp": tools_list_rps_fastmcp,
     "tool-rps": tool_rps,

@@ -76,7 +76,7 @@ class Stack:
         self.run = pathlib.Path("/run") / f"sandkeep-test-{self.id}"
         self.socket = self.run / "agent.sock"
         self.port = free_port()
-        self.agent_settings = {"SANDBOX_NETWORK": "full", "SANDBOX_MAX": "8", "SANDBOX_MIN_FREE": "256m",
+        self.agent_settings = {"SANDBOX_NETWORK": "full", "SANDBOX_MAX": "8", "SANDBOX_MIN_FREE": "256m", "SANDBOX_WARM": "0",
                                **(agent_settings or {})}
         self.gateway_settings = {"REQUEST_RATE": "0", **(gateway_settings or {})}
         self.programs = {**EXECUTABLES, "sandkeep-gateway": gateway_program}

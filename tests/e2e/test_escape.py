@@ -34,7 +34,7 @@ prlimit of init, dressed up: EPERM
 ptrace: EPERM
 pidfd_getfd: EPERM
 pidfd_getfd: EPERM
-setns: EPERM
+setns: ENOSYS
 process_vm_readv: EPERM
 environ: EACCES
 mem: EACCES

@@ -37,6 +37,12 @@ Async<v1::Sandbox> FakeAgentClient::GetSandbox(v1::GetSandboxRequest request) {
 Async<v1::RemoveSandboxResponse> FakeAgentClient::RemoveSandbox(v1::RemoveSandboxRequest request) {
   return remove_sandbox.Call(std::move(request));
 }
+Async<v1::Sandbox> FakeAgentClient::Freeze(v1::FreezeRequest request) {
+  return freeze.Call(std::move(request));
+}
+Async<v1::Sandbox> FakeAgentClient::Thaw(v1::ThawRequest request) {
+  return thaw.Call(std::move(request));
+}
 Async<v1::FileInfo> FakeAgentClient::StatFile(v1::StatFileRequest request) {
   return stat_file.Call(std::move(request));
 }

@@ -313,6 +313,8 @@ class FakeAgentClient : public AgentClient {
   FakeCalls<agent::v1::GetSandboxRequest, agent::v1::Sandbox> get_sandbox{"GetSandbox"};
   FakeCalls<agent::v1::RemoveSandboxRequest, agent::v1::RemoveSandboxResponse> remove_sandbox{
       "RemoveSandbox"};
+  FakeCalls<agent::v1::FreezeRequest, agent::v1::Sandbox> freeze{"Freeze"};
+  FakeCalls<agent::v1::ThawRequest, agent::v1::Sandbox> thaw{"Thaw"};
   FakeCalls<agent::v1::StatFileRequest, agent::v1::FileInfo> stat_file{"StatFile"};
   FakeCalls<agent::v1::ListFilesRequest, agent::v1::ListFilesResponse> list_files{"ListFiles"};
   FakeCalls<agent::v1::GetInfoRequest, agent::v1::Info> get_info{"GetInfo"};
@@ -332,6 +334,8 @@ class FakeAgentClient : public AgentClient {
   Async<agent::v1::Sandbox> GetSandbox(agent::v1::GetSandboxRequest request) override;
   Async<agent::v1::RemoveSandboxResponse> RemoveSandbox(
       agent::v1::RemoveSandboxRequest request) override;
+  Async<agent::v1::Sandbox> Freeze(agent::v1::FreezeRequest request) override;
+  Async<agent::v1::Sandbox> Thaw(agent::v1::ThawRequest request) override;
   Async<agent::v1::FileInfo> StatFile(agent::v1::StatFileRequest request) override;
   Async<agent::v1::DeleteFileResponse> DeleteFile(agent::v1::DeleteFileRequest request) override;
   Async<agent::v1::ListFilesResponse> ListFiles(agent::v1::ListFilesRequest request) override;

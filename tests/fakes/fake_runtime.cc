@@ -222,6 +222,13 @@ Async<void> FakeRuntime::CreateVolume(EngineName volume, std::string binding) {
   co_return Leave(EngineCall::kCreateVolume, absl::OkStatus());
 }
 
+Async<void> FakeRuntime::BindVolume(EngineName volume, std::string binding) {
+  CO_RETURN_IF_ERROR(co_await Enter(EngineCall::kBindVolume));
+  if (!std::filesystem::exists(data(volume))) co_return absl::NotFoundError("no such volume");
+  SetBinding(volume, std::move(binding));
+  co_return Leave(EngineCall::kBindVolume, absl::OkStatus());
+}
+
 Async<UniqueFd> FakeRuntime::OpenVolume(EngineName volume) {
   CO_RETURN_IF_ERROR(co_await Enter(EngineCall::kOpenVolume));
   UniqueFd file(::open(data(volume).c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -28,6 +28,7 @@ namespace sandkeep {
 enum class EngineCall {
   kProbe,
   kCreateVolume,
+  kBindVolume,
   kOpenVolume,
   kStart,
   kAttach,
@@ -81,6 +82,7 @@ class FakeRuntime : public ContainerRuntime {
 
   Async<EngineInfo> Probe() override;
   Async<void> CreateVolume(EngineName volume, std::string binding) override;
+  Async<void> BindVolume(EngineName volume, std::string binding) override;
   Async<UniqueFd> OpenVolume(EngineName volume) override;
   Async<RunningContainer> Start(EngineName container, EngineName volume,
                                 std::string hostname) override;

@@ -135,6 +135,7 @@ std::string HostLines(const v1::Info& info) {
   for (const std::string& problem : info.problems()) {
     StrAppend(&text, "No sandbox can start now: ", problem, "\n");
   }
+  for (const std::string& warning : info.warnings()) StrAppend(&text, "Mind: ", warning, "\n");
   for (const v1::Capability& capability : info.capabilities()) {
     if (capability.available()) continue;
     StrAppend(&text, "Not on this host: ", capability.name(),

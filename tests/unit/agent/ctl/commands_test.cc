@@ -96,6 +96,14 @@ TEST_F(CtlTest, RemovesOneSandboxAndKeepsItsFiles) {
   EXPECT_FALSE(request.remove_volume());
 }
 
+TEST_F(CtlTest, FreezesAndThawsOneSandbox) {
+  agent_.freeze.Answer(Sandbox("amber-otter"));
+  agent_.thaw.Fail(absl::FailedPreconditionError("it is busy"));
+  EXPECT_EQ(*Run({"freeze", "key-0123", "Amber Otter"}), "amber-otter is frozen\n");
+  EXPECT_EQ(agent_.freeze.requests()[0].sandbox().label(), "Amber Otter");
+  EXPECT_EQ(Run({"thaw", "key-0123", "amber-otter"}).status().message(), "it is busy");
+}
+
 TEST_F(CtlTest, ADryRunSaysWhatWouldGoAndWhy) {
   v1::CollectGarbageResponse response;
   auto* const decision = response.add_decisions();

@@ -29,9 +29,13 @@ class PodmanCommandTest : public testing::Test {
   }
 
   PodmanOptions options_{*InstanceId::FromHex("000102030405060708090a0b0c0d0e0f")};
-  ContainerSpec spec_{
-      Name("sandkeep-aaaaaaaaaaaaaaaaaaaa"), Name("sandkeep-bbbbbbbbbbbbbbbbbbbb"), "amber-otter",
-      "/var/lib/sandkeep/sandboxes/x",       NetworkHelper::kSlirp4netns,           {}};
+  ContainerSpec spec_{Name("sandkeep-aaaaaaaaaaaaaaaaaaaa"),
+                      Name("sandkeep-bbbbbbbbbbbbbbbbbbbb"),
+                      "amber-otter",
+                      "/var/lib/sandkeep/seccomp.json",
+                      "/var/lib/sandkeep/sandboxes/x",
+                      NetworkHelper::kSlirp4netns,
+                      {}};
 };
 
 TEST_F(PodmanCommandTest, TheWholeLineWithoutCgroups) {
@@ -49,9 +53,10 @@ TEST_F(PodmanCommandTest, TheWholeLineWithoutCgroups) {
                   "--cap-add=CHOWN,DAC_OVERRIDE,FOWNER,FSETID,SETUID,SETGID,KILL,NET_BIND_SERVICE,"
                   "SYS_CHROOT",
                   "--security-opt=no-new-privileges", "--network=slirp4netns", "--ipc=private",
-                  "--http-proxy=false", "--unsetenv-all", "--security-opt=mask=/sys/fs/cgroup",
-                  "--shm-size=268435456", "--ulimit=nofile=4096:8192", "--ulimit=core=0:0",
-                  "--ulimit=nproc=256:256",
+                  "--http-proxy=false", "--unsetenv-all",
+                  "--security-opt=seccomp=/var/lib/sandkeep/seccomp.json",
+                  "--security-opt=mask=/sys/fs/cgroup", "--shm-size=268435456",
+                  "--ulimit=nofile=4096:8192", "--ulimit=core=0:0", "--ulimit=nproc=256:256",
                   "--volume=/usr/libexec/sandkeep/sandkeep-init:/usr/libexec/sandkeep-init:ro",
                   "--volume=/var/lib/sandkeep/sandboxes/x/hosts:/etc/hosts:ro",
                   "--volume=/var/lib/sandkeep/sandboxes/x/hostname:/etc/hostname:ro",

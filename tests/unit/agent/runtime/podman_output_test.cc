@@ -62,7 +62,7 @@ TEST(ParseContainersTest, KnowsEveryState) {
       {"running", ContainerState::kRunning},     {"paused", ContainerState::kFrozen},
       {"created", ContainerState::kStopped},     {"configured", ContainerState::kStopped},
       {"initialized", ContainerState::kStopped}, {"exited", ContainerState::kStopped},
-      {"stopped", ContainerState::kStopped},     {"stopping", ContainerState::kUnknown},
+      {"stopped", ContainerState::kStopped},     {"stopping", ContainerState::kStopped},
       {"removing", ContainerState::kUnknown},    {"new in 6.0", ContainerState::kUnknown},
   };
   for (const auto& [text, state] : states) {

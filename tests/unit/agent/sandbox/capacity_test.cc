@@ -25,7 +25,7 @@ class CapacityTest : public AgentTest {
   }
 };
 
-TEST_F(CapacityTest, TheLeastRecentlyUsedMakesRoomAndKeepsItsFiles) {
+TEST_F(CapacityTest, TheLeastRecentlyUsedIsFrozenToMakeRoom) {
   for (const char* label : {"one", "two", "one"}) {
     OutputOf(alice_, label, StrCat("echo ", std::string(label), " > file"));
     clock_.Advance(absl::Minutes(1));
@@ -34,14 +34,14 @@ TEST_F(CapacityTest, TheLeastRecentlyUsedMakesRoomAndKeepsItsFiles) {
   OutputOf(alice_, "three", "true");
 
   EXPECT_EQ(StateOf("one"), SandboxState::kRunning);
-  EXPECT_EQ(StateOf("two"), SandboxState::kAbsent);
+  EXPECT_EQ(StateOf("two"), SandboxState::kFrozen);
   EXPECT_EQ(StateOf("three"), SandboxState::kRunning);
   EXPECT_THAT(runtime_.running(), SizeIs(2));
   clock_.Advance(absl::Minutes(1));
   const auto again = Run(alice_, "two", "cat file");
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->output, "two\n");
-  EXPECT_EQ(again->started.arrival, Arrival::kRebuilt);
+  EXPECT_EQ(again->started.arrival, Arrival::kWoken);
 }
 
 TEST_F(CapacityTest, ARunningCommandKeepsItsPlace) {
@@ -54,21 +54,27 @@ TEST_F(CapacityTest, ARunningCommandKeepsItsPlace) {
   OutputOf(alice_, "new", "true");
 
   EXPECT_EQ(StateOf("busy"), SandboxState::kRunning);
-  EXPECT_EQ(StateOf("idle"), SandboxState::kAbsent);
+  EXPECT_EQ(StateOf("idle"), SandboxState::kFrozen);
 }
 
-TEST_F(CapacityTest, ProcessesLeftBehindKeepTheirPlace) {
-  auto server = Start(alice_, "server", "sleep 1000 >/dev/null 2>&1 &");
+TEST_F(CapacityTest, ProcessesLeftBehindAreFrozenToMakeRoomAndNotEnded) {
+  auto server = Start(alice_, "server", "sleep 1000 >/dev/null 2>&1 & echo $! >pid");
   ASSERT_TRUE(server.ok());
   Outcome outcome;
   ReadToEnd(*server->watcher, &outcome);
+  // Its sandbox has heard of it too.
+  ASSERT_TRUE(Wait(manager().ListJobs(RefOf(alice_, "server"), 1)).ok());
   clock_.Advance(absl::Minutes(1));
   OutputOf(alice_, "idle", "true");
 
   OutputOf(alice_, "new", "true");
 
-  EXPECT_EQ(StateOf("server"), SandboxState::kRunning);
-  EXPECT_EQ(StateOf("idle"), SandboxState::kAbsent);
+  EXPECT_EQ(StateOf("server"), SandboxState::kFrozen);
+  EXPECT_EQ(StateOf("idle"), SandboxState::kRunning);
+  auto again = Start(alice_, "server", "kill -0 $(cat pid) && echo alive");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->arrival, Arrival::kWoken);
+  EXPECT_EQ(ReadToEnd(*again->watcher, &outcome), "alive\n");
 }
 
 TEST_F(CapacityTest, WhenAllAreBusyTheAnswerSaysHowManyAndWhenAndTheNextOneWorks) {
@@ -80,7 +86,9 @@ TEST_F(CapacityTest, WhenAllAreBusyTheAnswerSaysHowManyAndWhenAndTheNextOneWorks
     busy.push_back(*std::move(started));
   }
 
+  const auto asked = std::chrono::steady_clock::now();
   const absl::Status refused = Start(bob_, "three", "true").status();
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::milliseconds(100));
 
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   const std::string message(ToStd(refused.message()));
@@ -89,7 +97,7 @@ TEST_F(CapacityTest, WhenAllAreBusyTheAnswerSaysHowManyAndWhenAndTheNextOneWorks
   EXPECT_THAT(message, HasSubstr("try again in a minute"));
   EXPECT_THAT(runtime_.volumes(), SizeIs(2));
   EXPECT_THAT(std::string(ToStd(Start(alice_, "three", "true").status().message())),
-              HasSubstr("2 of them yours"));
+              HasSubstr("(2 of them yours: one for 0 s, two for 0 s)"));
 
   // Those that run take commands on.
   Outcome outcome;
@@ -104,7 +112,24 @@ TEST_F(CapacityTest, WhenAllAreBusyTheAnswerSaysHowManyAndWhenAndTheNextOneWorks
   EXPECT_EQ(OutputOf(bob_, "three", "echo in"), "in\n");
 }
 
+TEST_F(CapacityTest, OneThatCannotBeFrozenIsStopped) {
+  OutputOf(alice_, "one", "true");
+  clock_.Advance(absl::Minutes(1));
+  OutputOf(alice_, "two", "true");
+  runtime_.Fail(EngineCall::kFreeze, absl::DeadlineExceededError("doesn't freeze"));
+
+  OutputOf(alice_, "three", "true");
+
+  EXPECT_EQ(StateOf("one"), SandboxState::kStopped);
+  EXPECT_EQ(StateOf("two"), SandboxState::kRunning);
+  EXPECT_EQ(Wait(manager().Info())->running, 2);
+  EXPECT_EQ(Run(alice_, "one", "true")->started.arrival, Arrival::kRestarted);
+}
+
 TEST_F(CapacityTest, ARemovalThatFailsKeepsThePlaceUntilItSucceeds) {
+  limits_.recycle_removes = true;
+  Die();
+  Boot();
   OutputOf(alice_, "one", "true");
   clock_.Advance(absl::Minutes(1));
   OutputOf(alice_, "two", "true");
@@ -173,7 +198,7 @@ TEST_F(CapacityTest, CallsThatWaitForAPlaceAreNotCountedAsHavingOne) {
   }
 
   for (auto& refused : waiting) {
-    EXPECT_THAT(std::string(ToStd(refused.get().message())), HasSubstr("(2 of them yours)"));
+    EXPECT_THAT(std::string(ToStd(refused.get().message())), HasSubstr("(2 of them yours: "));
   }
 }
 

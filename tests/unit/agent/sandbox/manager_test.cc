@@ -299,13 +299,17 @@ TEST_F(ManagerTest, AContainerRemovedBehindOurBackEndsItsJobsAndIsRebuiltWithIts
   EXPECT_THAT(Run(alice_, "amber-otter", "true")->started.notes, IsEmpty());
 }
 
-TEST_F(ManagerTest, AnInitThatDiesTakesItsContainerAlong) {
+TEST_F(ManagerTest, AnInitThatDiesLeavesAStoppedContainerWithAllThatWasInstalled) {
   OutputOf(alice_, "amber-otter", "echo kept > file");
   runtime_.Kill(runtime_.containers().at(0));
-  EXPECT_TRUE(Becomes(RefOf(alice_, "amber-otter"), SandboxState::kAbsent));
-  EXPECT_THAT(runtime_.containers(), IsEmpty());
+  EXPECT_TRUE(Becomes(RefOf(alice_, "amber-otter"), SandboxState::kStopped));
+  EXPECT_THAT(runtime_.containers(), SizeIs(1));
+  EXPECT_EQ(Wait(manager().Info())->running, 0);
 
-  EXPECT_EQ(OutputOf(alice_, "amber-otter", "cat file"), "kept\n");
+  const auto next = Run(alice_, "amber-otter", "cat file");
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(next->started.arrival, Arrival::kRestarted);
+  EXPECT_EQ(next->output, "kept\n");
   EXPECT_EQ(Wait(manager().Info())->running, 1);
 }
 

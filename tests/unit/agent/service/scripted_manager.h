@@ -132,6 +132,8 @@ class ScriptedManager : public SandboxManager {
   std::function<Async<std::vector<SandboxSnapshot>>(std::optional<PrincipalId>)> list;
   std::function<absl::StatusOr<SandboxSnapshot>(const SandboxRef&)> get;
   std::function<Async<RemovedSandbox>(SandboxRef, bool)> remove;
+  std::function<Async<SandboxSnapshot>(SandboxRef)> freeze;
+  std::function<Async<SandboxSnapshot>(SandboxRef)> thaw;
   std::function<Async<SandboxFile>(SandboxRef, RelPath)> stat_file;
   std::function<Async<SandboxFile>(SandboxRef, RelPath)> open_file;
   std::function<Async<FileListing>(SandboxRef, FileQuery)> list_files;
@@ -139,7 +141,7 @@ class ScriptedManager : public SandboxManager {
   std::function<Async<SandboxTakenFile>(SandboxNewFile, TakeTerms)> commit_file;
   std::function<Async<std::int64_t>(SandboxRef, RelPath, bool)> delete_file;
   std::function<Async<ManagerInfo>()> info;
-  std::function<Async<std::vector<GarbageDecision>>(bool)> collect_garbage;
+  std::function<Async<CollectedGarbage>(bool)> collect_garbage;
 
   // Calls of any kind that came through.
   mutable std::atomic<int> calls = 0;
@@ -172,6 +174,8 @@ class ScriptedManager : public SandboxManager {
   Async<RemovedSandbox> Remove(SandboxRef ref, bool remove_volume) override {
     return Call(remove, std::move(ref), remove_volume);
   }
+  Async<SandboxSnapshot> Freeze(SandboxRef ref) override { return Call(freeze, std::move(ref)); }
+  Async<SandboxSnapshot> Thaw(SandboxRef ref) override { return Call(thaw, std::move(ref)); }
   Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) override {
     return Call(stat_file, std::move(ref), std::move(path));
   }
@@ -191,7 +195,7 @@ class ScriptedManager : public SandboxManager {
     return Call(delete_file, std::move(ref), std::move(path), recursive);
   }
   Async<ManagerInfo> Info() override { return Call(info); }
-  Async<std::vector<GarbageDecision>> CollectGarbage(bool dry_run) override {
+  Async<CollectedGarbage> CollectGarbage(bool dry_run) override {
     return Call(collect_garbage, dry_run);
   }
 

@@ -1,0 +1,77 @@
+// Garbage collection: what nobody needs any more, said line by line, and removed if GC_DELETE=1.
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "agent/sandbox/garbage.h"
+#include "agent/sandbox/manager.h"
+#include "common/run_on.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+
+Async<std::vector<GarbageDecision>> Manager::Judge() {
+  // Before the engine's objects: what the pool adds meanwhile is in none of the two.
+  CO_ASSIGN_OR_RETURN(EngineObjects objects, co_await context_.runtime.ListOurs());
+  CO_ASSIGN_OR_RETURN(const std::vector<WarmRow> warm, co_await context_.store.LoadWarm());
+  std::set<EngineName> pool;
+  for (const WarmRow& row : warm) pool.insert(row.volume);
+  std::erase_if(objects.containers, [&](const auto& one) { return pool.contains(one.volume); });
+  std::erase_if(objects.volumes, [&](const auto& one) { return pool.contains(one.name); });
+  auto look = [this, &objects]() { return FindGarbage(registry_, objects, context_.state_dir); };
+  CO_ASSIGN_OR_RETURN(std::vector<GarbageDecision> decisions,
+                      co_await RunOn(context_.disk, std::move(look)));
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    decisions.push_back(
+        JudgeSandbox(sandbox->View(), sandbox->volume(), limits_.volume_ttl, context_.clock.Now()));
+  }
+  co_return decisions;
+}
+
+Async<void> Manager::CollectUnused(const std::string& volume) {
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    if (sandbox->volume().text() != volume) continue;
+    co_return co_await sandbox->Collect(context_.clock.Now() - limits_.volume_ttl);
+  }
+  co_return absl::OkStatus();
+}
+
+Async<void> Manager::CarryOut(const GarbageDecision& decision) {
+  switch (decision.kind) {
+    case GarbageDecision::Kind::kVolume:
+      return CollectUnused(decision.name);
+    case GarbageDecision::Kind::kContainer:
+      return context_.runtime.Remove(*EngineName::Parse(decision.name));
+    case GarbageDecision::Kind::kSpool:
+      break;
+  }
+  auto remove = [path = StrCat(context_.state_dir, "/spools/", decision.name)]() {
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    return error ? absl::InternalError(error.message()) : absl::OkStatus();
+  };
+  return RunOn(context_.disk, std::move(remove));
+}
+
+Async<CollectedGarbage> Manager::CollectGarbage(bool dry_run) {
+  CO_RETURN_IF_ERROR(Ready());
+  CollectedGarbage collected;
+  collected.dry_run = dry_run || !limits_.gc_delete;
+  CO_ASSIGN_OR_RETURN(collected.decisions, co_await Judge());
+  if (collected.dry_run) co_return collected;
+  for (GarbageDecision& decision : collected.decisions) {
+    if (!decision.remove) continue;
+    const absl::Status removed = co_await CarryOut(decision);
+    Log(Severity::kInfo, "gc.decision",
+        {{"name", decision.name}, {"why", decision.reason}, {"removed", removed}});
+    if (removed.ok()) continue;
+    decision.remove = false;
+    decision.reason = StrCat("not removed: ", ToStd(removed.message()));
+  }
+  co_return collected;
+}
+
+}  // namespace sandkeep

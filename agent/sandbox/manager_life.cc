@@ -1,0 +1,131 @@
+// What the manager does by the clock and by what the machine has left: idle sandboxes are frozen,
+// stopped and removed, those frozen to make room go on.
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "agent/sandbox/manager.h"
+#include "agent/sandbox/reaper.h"
+#include "common/run_on.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+Async<bool> Take(Sandbox& sandbox, LifeStep step) {
+  switch (step) {
+    case LifeStep::kFreeze:
+      return sandbox.FreezeIdle();
+    case LifeStep::kStop:
+      return sandbox.StopFrozen();
+    case LifeStep::kRemove:
+      return sandbox.RemoveIdle();
+    case LifeStep::kResume:
+    case LifeStep::kNone:
+      break;
+  }
+  return sandbox.Resume();
+}
+
+// The one that has rested in this state for longest, and whose end would end nothing else.
+std::shared_ptr<Sandbox> LongestIn(const Registry& registry, SandboxState state,
+                                   absl::Duration background, Clock::Monotonic now) {
+  std::shared_ptr<Sandbox> longest;
+  Clock::Monotonic since = Clock::Monotonic::max();
+  for (const std::shared_ptr<Sandbox>& sandbox : registry.All()) {
+    const SandboxView view = sandbox->View();
+    if (view.snapshot.state != state || view.state_since >= since) continue;
+    if (!MayBeEnded(view.activity, background, now)) continue;
+    since = view.state_since;
+    longest = sandbox;
+  }
+  return longest;
+}
+
+bool IsShort(const HostReading& host, const ManagerLimits& limits) {
+  if (limits.mem_reserve_bytes == 0) return false;
+  const bool low = host.memory_available > 0 && host.memory_available < limits.mem_reserve_bytes;
+  return low || host.memory_pressure >= kMemoryPressurePercent;
+}
+
+}  // namespace
+
+Async<HostReading> Manager::ReadHost() {
+  auto read = [state_dir = context_.state_dir]() { return ReadHostFrom(state_dir); };
+  return RunOn(context_.disk, std::move(read));
+}
+
+Async<bool> Manager::HasRoomForWarm() {
+  CO_ASSIGN_OR_RETURN(const HostReading host, co_await ReadHost());
+  co_return host.disk_free >= limits_.min_free_bytes && !IsShort(host, limits_);
+}
+
+boost::asio::awaitable<void> Manager::Live() {
+  boost::asio::steady_timer timer(strand_);
+  const auto looks = std::max<std::int64_t>(limits_.host_interval / limits_.life_interval, 1);
+  for (std::int64_t look = 0;; ++look) {
+    timer.expires_after(absl::ToChronoNanoseconds(limits_.life_interval));
+    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    co_await TakeSteps();
+    if (look % looks == 0) co_await Spare();
+  }
+}
+
+boost::asio::awaitable<void> Manager::TakeSteps() {
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    const LifeStep step =
+        Due(sandbox->View(), limits_, context_.clock.Steady(), capacity_.has_free_place());
+    if (step == LifeStep::kNone) continue;
+    const absl::StatusOr<bool> taken = co_await Take(*sandbox, step);
+    if (taken.ok()) continue;
+    Log(Severity::kWarning, "sandbox.step_failed",
+        {{"sandbox", sandbox->key().text()}, {"why", taken.status()}});
+  }
+}
+
+// One at each look: what it frees is seen at the next.
+boost::asio::awaitable<void> Manager::Spare() {
+  const absl::StatusOr<HostReading> host = co_await ReadHost();
+  if (!host.ok()) co_return;
+  const Clock::Monotonic now = context_.clock.Steady();
+  if (IsShort(*host, limits_)) {
+    const auto frozen = LongestIn(registry_, SandboxState::kFrozen, limits_.background, now);
+    if (frozen) {
+      Log(Severity::kInfo, "sandbox.stopped_for_memory", {{"sandbox", frozen->key().text()}});
+      (co_await frozen->StopFrozen()).IgnoreError();
+    }
+  }
+  if (host->disk_free < limits_.min_free_bytes) {
+    const auto stopped = LongestIn(registry_, SandboxState::kStopped, limits_.background, now);
+    if (stopped) {
+      Log(Severity::kInfo, "sandbox.removed_for_disk", {{"sandbox", stopped->key().text()}});
+      (co_await stopped->RemoveIdle()).IgnoreError();
+    }
+  }
+}
+
+std::vector<std::string> Manager::WarningsOf(const ManagerInfo& info,
+                                             const HostReading& host) const {
+  std::vector<std::string> warnings;
+  const auto nearly = [](std::int64_t used, std::int64_t all) {
+    return all > 0 && used * 100 >= all * kWarnPercent;
+  };
+  if (nearly(host.disk_total - host.disk_free, host.disk_total)) {
+    warnings.push_back(StrCat("the disk is nearly full (", host.disk_free >> 20,
+                              " MiB free): remove sandboxes that nobody needs, run sandkeepctl gc, "
+                              "or make it larger"));
+  }
+  if (nearly(info.known, kMaxSandboxes)) {
+    warnings.push_back(StrCat(info.known, " sandboxes are known, and there is room for ",
+                              kMaxSandboxes, ": run sandkeepctl gc"));
+  }
+  if (IsShort(host, limits_)) {
+    warnings.push_back(
+        "memory is short: frozen sandboxes are being stopped; lower SANDBOX_MAX or SANDBOX_MEMORY");
+  }
+  return warnings;
+}
+
+}  // namespace sandkeep

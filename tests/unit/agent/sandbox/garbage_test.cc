@@ -1,0 +1,94 @@
+// Garbage collection takes what nobody needs, and when in doubt nothing.
+
+#include <gmock/gmock.h>
+
+#include "common/strings.h"
+#include "tests/unit/agent/sandbox/agent_fixture.h"
+
+namespace sandkeep {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class GarbageTest : public AgentTest {
+ protected:
+  GarbageTest() { limits_.gc_delete = true; }
+
+  GarbageDecision OnlyDecision(bool dry_run) {
+    const auto garbage = Wait(manager().CollectGarbage(dry_run));
+    EXPECT_TRUE(garbage.ok()) << garbage.status();
+    EXPECT_THAT(garbage->decisions, SizeIs(1));
+    EXPECT_EQ(garbage->dry_run, dry_run || !limits_.gc_delete);
+    return garbage->decisions.at(0);
+  }
+  void UseAndLeave() {
+    OutputOf(alice_, "otter", "echo kept >file");
+    clock_.Advance(absl::Seconds(1));
+    OutputOf(alice_, "otter", "true");
+    ASSERT_TRUE(Wait(manager().Remove(RefOf(alice_, "otter"), false)).ok());
+  }
+};
+
+TEST_F(GarbageTest, AnUnusedSandboxGoesWithItsFilesAfterItsTimeAndNoSooner) {
+  UseAndLeave();
+  clock_.Advance(limits_.volume_ttl - absl::Seconds(1));
+  EXPECT_FALSE(OnlyDecision(false).remove);
+  clock_.Advance(absl::Seconds(1));
+  const GarbageDecision would = OnlyDecision(true);
+  EXPECT_TRUE(would.remove);
+  EXPECT_THAT(would.reason, HasSubstr("unused for 168 h"));
+  EXPECT_THAT(runtime_.volumes(), SizeIs(1)) << "a dry run removes nothing";
+
+  EXPECT_TRUE(OnlyDecision(false).remove);
+  EXPECT_THAT(runtime_.volumes(), IsEmpty());
+  EXPECT_THAT(*Wait(manager().List(alice_)), IsEmpty());
+  EXPECT_EQ(Run(alice_, "otter", "true")->started.arrival, Arrival::kNew);
+}
+
+TEST_F(GarbageTest, WithoutLeaveToDeleteItOnlySaysWhatItWould) {
+  limits_.gc_delete = false;
+  Die();
+  Boot();
+  UseAndLeave();
+  clock_.Advance(limits_.volume_ttl);
+  EXPECT_TRUE(OnlyDecision(false).remove);
+  EXPECT_THAT(runtime_.volumes(), SizeIs(1));
+}
+
+TEST_F(GarbageTest, WhatRunsIsKeptHoweverOld) {
+  auto started = Start(alice_, "otter", "echo up; sleep 1000");
+  ASSERT_TRUE(started.ok());
+  ReadUntil(*started->watcher, "up");
+  clock_.Advance(2 * limits_.volume_ttl);
+  const GarbageDecision decision = OnlyDecision(false);
+  EXPECT_FALSE(decision.remove);
+  EXPECT_THAT(decision.reason, HasSubstr("in use"));
+}
+
+TEST_F(GarbageTest, OneWhoseAgeIsUnknownIsKept) {
+  UseAndLeave();
+  Die();
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(StrCat(state_dir_, "/agent.db", suffix));
+  }
+  clock_.Advance(2 * limits_.volume_ttl);
+  Boot();
+  const GarbageDecision decision = OnlyDecision(false);
+  EXPECT_FALSE(decision.remove);
+  EXPECT_THAT(decision.reason, HasSubstr("isn't known"));
+  EXPECT_EQ(OutputOf(alice_, "otter", "cat file"), "kept\n");
+}
+
+TEST_F(GarbageTest, AVolumeThatCannotBeRemovedIsSaid) {
+  UseAndLeave();
+  clock_.Advance(limits_.volume_ttl);
+  runtime_.Fail(EngineCall::kRemoveVolume, absl::UnavailableError("engine hangs"));
+  const GarbageDecision decision = OnlyDecision(false);
+  EXPECT_FALSE(decision.remove);
+  EXPECT_THAT(decision.reason, HasSubstr("not removed"));
+}
+
+}  // namespace
+}  // namespace sandkeep
