@@ -157,7 +157,6 @@ HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, Insta
       .shm_bytes = settings.Int("SANDBOX_SHM"),
       .job_spool_bytes = limits.jobs.spool_bytes,
       .job_keep = limits.job_keep,
-      .volume_ttl = limits.gc_delete ? limits.volume_ttl : absl::InfiniteDuration(),
       .max_running = limits.max_running,
       .disk_floor_bytes = limits.min_free_bytes,
       .memory_reserve_bytes = limits.mem_reserve_bytes,

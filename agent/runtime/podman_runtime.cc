@@ -289,6 +289,8 @@ Async<void> PodmanRuntime::SetFrozenState(EngineName container, bool frozen) {
     if (IsFrozen(root, group)) co_return absl::OkStatus();
     co_await Pause(std::chrono::milliseconds(1));
   }
+  // Not half: what has stopped goes on.
+  SetFrozen(root, group, false).IgnoreError();
   co_return absl::DeadlineExceededError(StrCat(container.text(), " doesn't freeze"));
 }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "agent/runtime/small_file.h"
+#include "agent/runtime/warm_binding.h"
 #include "common/limits.h"
 #include "common/status_codes.h"
 #include "common/status_macros.h"
@@ -36,7 +37,7 @@ absl::Status WriteBinding(const std::string& volumes, const EngineName& volume,
   const std::string path = BindingPath(volumes, volume);
   const auto present = ReadSmallFile(path, kMaxBindingBytes);
   if (present.ok() && *present == text) return absl::OkStatus();
-  if (present.ok() && !present->empty()) {
+  if (present.ok() && !present->empty() && *present != kWarmBinding) {
     return absl::FailedPreconditionError(StrCat("volume ", volume.text(), " is bound already"));
   }
   return ReplaceFile(path, text, kBindingMode, Durability::kDurable);

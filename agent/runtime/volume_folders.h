@@ -16,7 +16,8 @@ namespace sandkeep {
 // The folder of all volumes, from one volume's mount point. DataLoss: it isn't one as we know them.
 absl::StatusOr<std::string> VolumesFolder(std::string_view mountpoint, const EngineName& volume);
 
-// Nothing to do if it is there with this text. FailedPrecondition: with another one.
+// Nothing to do if it is there with this text. FailedPrecondition: with another one, but for the
+// pool's (warm_binding.h).
 absl::Status WriteBinding(const std::string& volumes, const EngineName& volume,
                           std::string_view text);
 

@@ -50,9 +50,9 @@ GarbageDecision JudgeSandbox(const SandboxView& view, const EngineName& volume, 
     return decision;
   }
   const absl::Duration unused = now - sandbox.last_used;
-  decision.remove = unused >= ttl;
   StrAppend(&decision.reason, "unused for ", absl::ToInt64Hours(unused), " h of ",
             absl::ToInt64Hours(ttl));
+  if (unused >= ttl) decision.reason += ": kept, look at its files yourself";
   return decision;
 }
 

@@ -15,8 +15,8 @@ absl::StatusOr<std::vector<GarbageDecision>> FindGarbage(const Registry& registr
                                                          const EngineObjects& objects,
                                                          const std::string& state_dir);
 
-// Whether a sandbox goes with its files: nobody has used it for `ttl`, and nothing runs in it. Kept
-// when its last use isn't known.
+// What is to be said of a sandbox's volume. Kept in each case: how old its files are isn't asked
+// yet, and whoever has not used a sandbox may still have changed them.
 GarbageDecision JudgeSandbox(const SandboxView& view, const EngineName& volume, absl::Duration ttl,
                              absl::Time now);
 

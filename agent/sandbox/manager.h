@@ -86,7 +86,6 @@ class Manager : public SandboxManager {
   // ---- manager_garbage.cc ----
   Async<std::vector<GarbageDecision>> Judge();
   Async<void> CarryOut(const GarbageDecision& decision);
-  Async<void> CollectUnused(const std::string& volume);
 
   // ---- manager_life.cc ----
   boost::asio::awaitable<void> Live();

@@ -31,18 +31,17 @@ Async<std::vector<GarbageDecision>> Manager::Judge() {
   co_return decisions;
 }
 
-Async<void> Manager::CollectUnused(const std::string& volume) {
-  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    if (sandbox->volume().text() != volume) continue;
-    co_return co_await sandbox->Collect(context_.clock.Now() - limits_.volume_ttl);
-  }
-  co_return absl::OkStatus();
-}
+namespace {
+
+// No decision takes a volume.
+Async<void> Keep() { co_return absl::InternalError("volumes are kept"); }
+
+}  // namespace
 
 Async<void> Manager::CarryOut(const GarbageDecision& decision) {
   switch (decision.kind) {
     case GarbageDecision::Kind::kVolume:
-      return CollectUnused(decision.name);
+      return Keep();
     case GarbageDecision::Kind::kContainer:
       return context_.runtime.Remove(*EngineName::Parse(decision.name));
     case GarbageDecision::Kind::kSpool:

@@ -167,7 +167,14 @@ Async<void> Manager::AddSandboxes(RecoveryPlan& plan) {
     };
     CO_RETURN_IF_ERROR(co_await RunOn(context_.disk, std::move(prepare)));
     auto sandbox = std::make_shared<Sandbox>(context_, found.row, true, std::move(own));
-    if (found.bind) CO_RETURN_IF_ERROR(co_await sandbox->Bind());
+    if (found.bind) {
+      // It works without; only a lost database would miss it.
+      const absl::Status bound = co_await sandbox->Bind();
+      if (!bound.ok()) {
+        Log(Severity::kWarning, "recover.not_bound",
+            {{"sandbox", sandbox->key().text()}, {"why", bound}});
+      }
+    }
     registry_.Add(std::move(sandbox));
   }
   std::vector<JobId> of_nobody;

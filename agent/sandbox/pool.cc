@@ -39,13 +39,11 @@ bool Pool::IsFull() const { return ready() >= size_; }
 
 std::optional<WarmContainer> Pool::Claim() {
   std::optional<WarmContainer> claimed;
-  bool missing = false;
   {
     const std::lock_guard lock(mutex_);
     while (!ready_.empty() && !claimed) {
       WarmContainer last = std::move(ready_.back());
       ready_.pop_back();
-      missing = true;
       if (IsAlive(last.running)) {
         claimed = std::move(last);
         continue;
@@ -53,7 +51,7 @@ std::optional<WarmContainer> Pool::Claim() {
       Spawn(strand_, "pool.drop", Drop({last.running.name, last.volume}));
     }
   }
-  if (missing) Fill();
+  if (!IsFull()) Fill();
   return claimed;
 }
 

@@ -14,16 +14,14 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "agent/runtime/container_runtime.h"
+#include "agent/runtime/warm_binding.h"
 #include "agent/store/store.h"
 #include "common/random.h"
 
 namespace sandkeep {
-
-inline constexpr std::string_view kWarmBinding = "sandkeep-warm 1\n";
 
 struct WarmContainer {
   EngineName volume;

@@ -92,9 +92,6 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // Somebody wrote to the workspace from outside.
   Async<void> FilesChanged();
 
-  // Garbage collection: removes it with its files unless it was used since, or is in use.
-  Async<void> Collect(absl::Time unused_since);
-
   // What is under way from outside keeps it from being frozen as long as this lives.
   std::shared_ptr<void> Hold() const { return MakeHold(holds_); }
 
@@ -187,13 +184,13 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // ---- sandbox_life.cc: it goes away, and is found again ----
   void OnInitBroken(absl::Status why) override;
   Async<RemovedSandbox> RemoveHere(bool remove_volume);
-  Async<void> CollectHere(absl::Time unused_since);
   Async<void> RemoveContainer(Outcome lost);
   boost::asio::awaitable<void> EndJobs(Outcome lost);
   Async<void> ForgetSelf();
   Async<void> AdoptHere(std::optional<ContainerState> found);
   Async<void> AdoptResting();
   Async<void> NotAdopted(absl::Status why);
+  boost::asio::awaitable<void> NoteRest(Rest rest);
   boost::asio::awaitable<void> Retire();
   Async<void> Settle();
   Async<bool> IsStopped();

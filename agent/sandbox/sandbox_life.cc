@@ -57,23 +57,6 @@ Async<RemovedSandbox> Sandbox::RemoveHere(bool remove_volume) {
   co_return removed;
 }
 
-Async<void> Sandbox::Collect(absl::Time unused_since) {
-  return OnStrand(CollectHere(unused_since));
-}
-
-// A call that comes while it goes waits for the lock, finds it forgotten and makes another.
-Async<void> Sandbox::CollectHere(absl::Time unused_since) {
-  const StrandLock::Guard guard = co_await lock_.Acquire();
-  if (forgotten_) co_return absl::OkStatus();
-  const bool used = row_.last_used > unused_since || state_ == SandboxState::kRunning ||
-                    state_ == SandboxState::kStarting || IsBusy(ActivityNow());
-  if (used) co_return absl::FailedPreconditionError("it is in use again");
-  const RestGuard resting(*this);
-  CO_RETURN_IF_ERROR(co_await RemoveContainer(StoppedIdle()));
-  CO_RETURN_IF_ERROR(co_await context_.runtime.RemoveVolume(volume_));
-  co_return co_await ForgetSelf();
-}
-
 Async<void> Sandbox::RemoveContainer(Outcome lost) {
   co_await EndJobs(std::move(lost));
   if (!row_.container) co_return absl::OkStatus();
@@ -105,14 +88,14 @@ boost::asio::awaitable<void> Sandbox::EndJobs(Outcome lost) {
 Async<void> Sandbox::AdoptHere(std::optional<ContainerState> found) {
   const StrandLock::Guard guard = co_await lock_.Acquire();
   if (found == ContainerState::kFrozen) {
-    if (row_.rest != Rest::kFrozen) CO_RETURN_IF_ERROR(co_await RecordRest(Rest::kFrozen));
+    co_await NoteRest(Rest::kFrozen);
     for_room_ = true;
     SetState(SandboxState::kFrozen);
     co_return absl::OkStatus();
   }
   if (found == ContainerState::kStopped) {
     co_await EndJobs(LostToRestart());
-    if (row_.rest != Rest::kStopped) CO_RETURN_IF_ERROR(co_await RecordRest(Rest::kStopped));
+    co_await NoteRest(Rest::kStopped);
     SetState(SandboxState::kStopped);
     co_return absl::OkStatus();
   }
@@ -131,6 +114,12 @@ Async<void> Sandbox::AdoptHere(std::optional<ContainerState> found) {
   co_return absl::OkStatus();
 }
 
+// How it was found, whether that can be written or not: a full disk costs nobody their container.
+boost::asio::awaitable<void> Sandbox::NoteRest(Rest rest) {
+  if (row_.rest == rest) co_return;
+  LogFailure("sandbox.rest_not_written", co_await RecordRest(rest));
+}
+
 // As if it were frozen: the next call takes it over, or finds that it can't be had back.
 Async<void> Sandbox::NotAdopted(absl::Status why) {
   LogFailure("sandbox.adopt_failed", why);
@@ -139,7 +128,7 @@ Async<void> Sandbox::NotAdopted(absl::Status why) {
     co_return co_await Settle();
   }
   ReleaseSlot();
-  if (row_.rest != Rest::kFrozen) CO_RETURN_IF_ERROR(co_await RecordRest(Rest::kFrozen));
+  co_await NoteRest(Rest::kFrozen);
   for_room_ = true;
   SetState(SandboxState::kFrozen);
   co_return absl::OkStatus();
@@ -152,14 +141,17 @@ Async<void> Sandbox::AdoptResting() {
   if (jobs_->running() == 0) {
     const absl::Time since = row_.rest_since;
     SetState(SandboxState::kRunning);
-    CO_RETURN_IF_ERROR(co_await FreezeLocked(/*for_room=*/true));
-    row_.rest_since = since;
-    SetState(SandboxState::kFrozen);
-    co_return absl::OkStatus();
+    const absl::Status frozen = co_await FreezeLocked(/*for_room=*/true);
+    if (frozen.ok()) {
+      row_.rest_since = since;
+      SetState(SandboxState::kFrozen);
+      co_return absl::OkStatus();
+    }
+    if (state_ != SandboxState::kRunning) co_return frozen;
   }
   context_.capacity.TakeOver();
   has_slot_ = true;
-  CO_RETURN_IF_ERROR(jobs_->Freeze(false));
+  LogFailure("sandbox.not_thawed", jobs_->Freeze(false));
   ForgetRest();
   SetState(SandboxState::kRunning);
   co_return absl::OkStatus();
@@ -194,7 +186,7 @@ Async<void> Sandbox::Settle() {
   if (!stopped.ok() || !is_stopped.ok() || !*is_stopped) {
     co_return co_await RemoveContainer(LostContainer());
   }
-  CO_RETURN_IF_ERROR(co_await RecordRest(Rest::kStopped));
+  co_await NoteRest(Rest::kStopped);
   ReleaseSlot();
   SetState(SandboxState::kStopped);
   co_return absl::OkStatus();
@@ -218,7 +210,10 @@ void Sandbox::SetState(SandboxState state) {
     state_since_ = context_.clock.Steady() -
                    absl::ToChronoNanoseconds(std::clamp(rested, absl::ZeroDuration(), longest));
   }
-  if (state != SandboxState::kFrozen) for_room_ = false;
+  if (state == SandboxState::kRunning || state == SandboxState::kStopped ||
+      state == SandboxState::kAbsent) {
+    for_room_ = false;
+  }
   state_ = state;
   Publish();
 }

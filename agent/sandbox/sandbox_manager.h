@@ -204,8 +204,8 @@ class SandboxManager {
   virtual Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) = 0;
 
   virtual Async<ManagerInfo> Info() = 0;
-  // What no sandbox needs, and sandboxes that nobody has used for VOLUME_TTL, with their files. A
-  // line for each decision, with the reason; what is in use or of unknown age is kept.
+  // What no sandbox needs is removed, sandboxes that nobody has used for VOLUME_TTL are named. A
+  // line for each decision, with the reason; volumes are kept.
   virtual Async<CollectedGarbage> CollectGarbage(bool dry_run) = 0;
 };
 

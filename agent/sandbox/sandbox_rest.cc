@@ -118,6 +118,8 @@ Async<void> Sandbox::FreezeLocked(bool for_room) {
   if (state_ != SandboxState::kRunning) co_return absl::UnavailableError("the sandbox ended");
   LogFailure("sandbox.not_frozen", frozen);
   if (!frozen.ok()) {
+    // Some of it may have stopped.
+    (co_await context_.runtime.Thaw(*row_.container)).IgnoreError();
     ForgetRest();
     co_return frozen;
   }

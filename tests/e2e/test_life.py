@@ -112,6 +112,23 @@ def test_left_behind_processes_are_frozen_for_others_and_go_on(label):
         assert client.run(label, "pgrep -c bash").exit_code == 0
 
 
+def test_a_new_label_takes_a_container_that_waits_for_it(label):
+    def warm(stack):
+        return json.loads(stack.ctl("--json", "info").stdout)["capacity"]["sandboxes_warm"]
+    with Stack({"SANDBOX_WARM": "1"}) as stack, McpClient(stack.url, stack.key) as client:
+        wait_for("the pool", lambda: warm(stack) == 1)
+        (waiting,) = stack.containers()
+        first = client.run(label, "echo kept >/workspace/file; hostname")
+        assert "[new]" in first.first_line and first.exit_code == 0, first
+        assert first.output.strip() == waiting, "the very one"
+        wait_for("another", lambda: warm(stack) == 1)
+        stack.kill_agent()
+        stack.start_agent()
+        assert client.output(label, "cat /workspace/file") == "kept\n"
+        wait_for("another", lambda: warm(stack) == 1)
+        assert len(stack.containers()) == len(stack.volumes()) == 2
+
+
 def test_a_container_that_was_killed_by_hand_keeps_its_packages(stack, alice, label):
     before = set(stack.containers())
     alice.run(label, "echo kept >/usr/local/installed")

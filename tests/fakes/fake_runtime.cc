@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "agent/runtime/warm_binding.h"
 #include "common/run_on.h"
 #include "common/status_codes.h"
 #include "common/status_macros.h"
@@ -225,6 +226,10 @@ Async<void> FakeRuntime::CreateVolume(EngineName volume, std::string binding) {
 Async<void> FakeRuntime::BindVolume(EngineName volume, std::string binding) {
   CO_RETURN_IF_ERROR(co_await Enter(EngineCall::kBindVolume));
   if (!std::filesystem::exists(data(volume))) co_return absl::NotFoundError("no such volume");
+  const std::string present = this->binding(volume);
+  if (!present.empty() && present != kWarmBinding && present != binding) {
+    co_return absl::FailedPreconditionError("the volume is bound already");
+  }
   SetBinding(volume, std::move(binding));
   co_return Leave(EngineCall::kBindVolume, absl::OkStatus());
 }

@@ -268,6 +268,19 @@ TEST_P(LifeTest, AFreezeThatFailsLeavesItRunning) {
   EXPECT_EQ(Run(alice_, "otter", "true")->started.arrival, Arrival::kWoken);
 }
 
+TEST_P(LifeTest, OneThatCouldNotGoOnStillWaitsForAPlace) {
+  limits_.max_running = 1;
+  Die();
+  Boot();
+  LeaveCounter();
+  clock_.Advance(absl::Minutes(1));
+  OutputOf(alice_, "other", "true");
+  ASSERT_EQ(manager().Get(Otter())->state, SandboxState::kFrozen);
+  if (!GetParam()) runtime_.Fail(EngineCall::kThaw, absl::UnavailableError("engine hangs"), 3);
+  ASSERT_TRUE(Wait(manager().Freeze(RefOf(alice_, "other"))).ok());
+  EXPECT_TRUE(Becomes(Otter(), SandboxState::kRunning));
+}
+
 TEST_P(LifeTest, AFrozenContainerThatDiesIsRestartedWithWhatWasInstalled) {
   OutputOf(alice_, "otter", "echo kept >file");
   clock_.Advance(limits_.idle);
