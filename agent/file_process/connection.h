@@ -5,9 +5,11 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,6 +25,12 @@
 namespace sandkeep {
 
 class FileConnection;
+
+// To be awaited before all else by a coroutine that calls on behalf of a caller who may leave: a
+// wait that is aborted looks like a process that is silent, and would end it for everybody.
+inline auto Uncancelled() {
+  return boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+}
 
 // What came back for one request: one reply, or the parts of a long one joined.
 struct FileAnswer {

@@ -14,6 +14,26 @@ namespace sandkeep {
 namespace asio = boost::asio;
 using files::v1::Request;
 
+namespace {
+
+// One caller does what the others wait for, until the turn goes, however that comes.
+class Turn {
+ public:
+  Turn(bool& taken, asio::steady_timer& over) : taken_(taken), over_(over) { taken_ = true; }
+  ~Turn() {
+    taken_ = false;
+    over_.cancel();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  bool& taken_;
+  asio::steady_timer& over_;
+};
+
+}  // namespace
+
 Async<std::shared_ptr<FileConnection>> FileDesk::Connected() {
   const bool waited = starting_;
   while (starting_) co_await started_.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -22,12 +42,10 @@ Async<std::shared_ptr<FileConnection>> FileDesk::Connected() {
   if (connection_ != nullptr && connection_->alive()) co_return connection_;
   connection_ = nullptr;
   volumes_.clear();
-  starting_ = true;
+  const Turn turn(starting_, started_);
   auto opened = co_await FileConnection::Open(strand_, options_);
-  starting_ = false;
   if (opened.ok()) connection_ = *opened;
   start_failure_ = opened.status();
-  started_.cancel();
   co_return opened;
 }
 
@@ -83,11 +101,8 @@ Async<std::uint64_t> FileDesk::HandleOf(std::shared_ptr<FileConnection> connecti
     co_await added_.async_wait(asio::as_tuple(asio::use_awaitable));
   }
   if (const auto handle = KnownHandle(volume)) co_return *handle;
-  adding_ = true;
-  auto handle = co_await AddVolume(std::move(connection), std::move(volume));
-  adding_ = false;
-  added_.cancel();
-  co_return handle;
+  const Turn turn(adding_, added_);
+  co_return co_await AddVolume(std::move(connection), std::move(volume));
 }
 
 Async<FileAnswer> FileDesk::Answer(EngineName volume, RelPath path, Details details, Ask ask) {

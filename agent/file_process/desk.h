@@ -1,6 +1,7 @@
 // Where the agent's calls for files meet the running sandkeep-files: starts it on first use and
 // again after its death, and tells it of volumes as they are asked for. Lives on its strand: every
-// call but strand() comes from there.
+// call but strand() comes from there, and Answer from a coroutine that Uncancelled() was awaited
+// in: all callers share one start, one opening of a volume and one process.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>

@@ -86,6 +86,7 @@ void AskDelete(Request& request, std::uint64_t handle, const std::string& path,
 }
 
 Async<FileEntry> StatOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path) {
+  co_await Uncancelled();
   const FileDesk::Details none;
   CO_ASSIGN_OR_RETURN(const FileAnswer answer,
                       co_await desk->Answer(std::move(volume), path, none, AskStat));
@@ -95,6 +96,7 @@ Async<FileEntry> StatOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPa
 }
 
 Async<OpenedFile> OpenOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path) {
+  co_await Uncancelled();
   const FileDesk::Details none;
   CO_ASSIGN_OR_RETURN(FileAnswer answer,
                       co_await desk->Answer(std::move(volume), path, none, AskOpen));
@@ -105,6 +107,7 @@ Async<OpenedFile> OpenOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelP
 
 Async<std::vector<FileEntry>> ListOn(std::shared_ptr<FileDesk> desk, EngineName volume,
                                      RelPath path, int limit) {
+  co_await Uncancelled();
   FileDesk::Details details;
   details.limit = std::clamp(limit, 0, kMaxListEntries);
   CO_ASSIGN_OR_RETURN(const FileAnswer answer,
@@ -122,6 +125,7 @@ Async<std::vector<FileEntry>> ListOn(std::shared_ptr<FileDesk> desk, EngineName 
 
 Async<std::unique_ptr<PendingFile>> CreateOn(std::shared_ptr<FileDesk> desk, EngineName volume,
                                              RelPath path, bool make_parents, std::string part) {
+  co_await Uncancelled();
   FileDesk::Details details;
   details.flag = make_parents;
   details.part = std::move(part);
@@ -135,6 +139,7 @@ Async<std::unique_ptr<PendingFile>> CreateOn(std::shared_ptr<FileDesk> desk, Eng
 
 Async<std::int64_t> DeleteOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path,
                              bool recursive) {
+  co_await Uncancelled();
   FileDesk::Details details;
   details.flag = recursive;
   std::int64_t removed = 0;

@@ -33,6 +33,7 @@ struct Handle {
 };
 
 Async<TakenFile> CommitOn(Handle handle, TakeTerms terms) {
+  co_await Uncancelled();
   Request request;
   files::v1::Commit& commit = *request.mutable_commit();
   commit.set_handle(handle.number);
@@ -52,6 +53,7 @@ Async<TakenFile> CommitOn(Handle handle, TakeTerms terms) {
 }
 
 Async<void> LetGoOn(Handle handle, bool keep) {
+  co_await Uncancelled();
   Request request;
   request.mutable_commit()->set_handle(handle.number);
   request.mutable_commit()->set_abandon(!keep);

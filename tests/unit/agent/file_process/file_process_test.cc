@@ -7,6 +7,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 
 #include "common/limits.h"
 #include "tests/unit/agent/file_process/test_volume.h"
@@ -135,6 +139,46 @@ TEST_F(FileProcessTest, KilledUnderLoadEveryCallEndsAndTheNextWorks) {
     EXPECT_TRUE(opened.ok() || absl::IsUnavailable(opened.status())) << opened.status();
   }
   EXPECT_EQ(Contents("plain.txt"), "hello");
+}
+
+// Begins a call and leaves it at once; the future comes when it has ended.
+std::future<void> BeginAndLeave(const boost::asio::any_io_executor& executor,
+                                Async<OpenedFile> call) {
+  struct Leaving {
+    std::promise<void> ended;
+    boost::asio::cancellation_signal signal;
+  };
+  auto leaving = std::make_shared<Leaving>();
+  const auto strand = boost::asio::make_strand(executor);
+  auto ended = [leaving](std::exception_ptr, absl::StatusOr<OpenedFile>) {
+    leaving->ended.set_value();
+  };
+  boost::asio::co_spawn(
+      strand, std::move(call),
+      boost::asio::bind_cancellation_slot(leaving->signal.slot(), std::move(ended)));
+  boost::asio::post(strand,
+                    [leaving] { leaving->signal.emit(boost::asio::cancellation_type::terminal); });
+  return leaving->ended.get_future();
+}
+
+TEST_F(FileProcessTest, ACallerWhoLeavesEndsNothingForTheOthers) {
+  std::vector<std::future<void>> left;
+  std::vector<std::future<absl::StatusOr<OpenedFile>>> stayed;
+  // The first ones leave while it is being started, the next while the volume is opened.
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < 4; ++i) {
+      left.push_back(BeginAndLeave(runner_.executor(), process_->Open(volume_, Path("plain.txt"))));
+      stayed.push_back(runner_.Begin(process_->Open(volume_, Path("plain.txt"))));
+    }
+    for (auto& call : left) call.wait();
+    left.clear();
+  }
+  for (auto& call : stayed) {
+    const auto opened = call.get();
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(ReadAll(opened->file), "hello");
+  }
+  EXPECT_EQ(opened_volumes_, 1) << "it was never started again";
 }
 
 TEST_F(FileProcessTest, AsksForAVolumeOnceAndAgainAfterItIsDropped) {
