@@ -5,6 +5,8 @@
 #include <chrono>
 #include <string>
 
+#include "common/limits.h"
+
 namespace sandkeep {
 namespace {
 
@@ -24,6 +26,10 @@ TEST(GlobTest, MatchesAsAShellDoes) {
   EXPECT_FALSE(Matches("[!a-c]*", "cat"));
   EXPECT_TRUE(Matches("[]x]", "]"));
   EXPECT_TRUE(Matches("a[b", "a[b"));
+  EXPECT_TRUE(Matches("[[a", "[[a"));
+  EXPECT_FALSE(Matches("[[a", "a"));
+  EXPECT_TRUE(Matches("[^\xc3]*", "a"));
+  EXPECT_FALSE(Matches("[.]x", ".x"));
   EXPECT_TRUE(Matches("a*b*c", "aXbYbZc"));
   EXPECT_TRUE(Matches("**", "a/b/c"));
   EXPECT_TRUE(Matches("d/**", "d/a"));
@@ -72,6 +78,17 @@ TEST(GlobTest, NoPatternTakesLong) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(Matches(stars + "b", std::string(255, 'a')));
   EXPECT_FALSE(Matches(folders + "b", deep + "c"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
+// Each of them was looked for to the pattern's end at each byte of each name.
+TEST(GlobTest, BracketsWithoutAnEndAreReadOnce) {
+  const std::string brackets(100, '[');
+  const std::string pattern = "*" + brackets + "b" + std::string(kMaxPatternBytes - 102, '[');
+  const Glob glob = *Glob::Parse(pattern);
+  const std::string name(255, '[');
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(glob.Matches(name));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
