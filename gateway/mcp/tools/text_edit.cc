@@ -1,5 +1,7 @@
 #include "gateway/mcp/tools/text_edit.h"
 
+#include <string.h>
+
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
@@ -15,6 +17,16 @@ constexpr std::size_t kShownLines = 5;
 
 std::int64_t LineAt(std::string_view text, std::size_t at) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+}
+
+// Both come from a model or a sandbox, and std's find takes the product of their sizes for some:
+// the C library's steps are bounded by the text's.
+std::size_t Find(std::string_view text, std::string_view part, std::size_t from = 0) {
+  const std::string_view rest = text.substr(from);
+  if (rest.size() < part.size()) return std::string_view::npos;
+  const void* const at = ::memmem(rest.data(), rest.size(), part.data(), part.size());
+  if (at == nullptr) return std::string_view::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(at) - text.data());
 }
 
 // Without what nobody sees, and where each byte that is left stood.
@@ -56,25 +68,25 @@ std::string Lines(const std::vector<std::int64_t>& lines) {
 absl::Status NotThere(std::string_view text, std::string_view old_text) {
   constexpr std::string_view kNot = "old_text isn't in the file as given: ";
   const std::string without_cr = absl::StrReplaceAll(ToAbsl(old_text), {{"\r\n", "\n"}});
-  if (text.find(without_cr) != std::string_view::npos) {
+  if (Find(text, without_cr) != std::string_view::npos) {
     return absl::InvalidArgumentError(
         StrCat(kNot, "the file's lines end with \\n alone, not with \\r\\n."));
   }
   const std::string with_cr = absl::StrReplaceAll(without_cr, {{"\n", "\r\n"}});
-  if (text.find(with_cr) != std::string_view::npos) {
+  if (Find(text, with_cr) != std::string_view::npos) {
     return absl::InvalidArgumentError(
         StrCat(kNot, "the file's lines end with \\r\\n, so give old_text and new_text with it."));
   }
   const Squeezed file = Squeeze(text);
   const std::string wanted = Squeeze(old_text).text;
-  const std::size_t at = wanted.empty() ? std::string::npos : file.text.find(wanted);
+  const std::size_t at = wanted.empty() ? std::string::npos : Find(file.text, wanted);
   if (at != std::string::npos) {
     return absl::InvalidArgumentError(
         StrCat(kNot, "at line ", LineAt(text, file.from[at]),
                " it stands with other blanks or line breaks. Read those lines and copy them."));
   }
   const std::string_view first = FirstLine(old_text);
-  const std::size_t near = first.empty() ? std::string_view::npos : text.find(first);
+  const std::size_t near = first.empty() ? std::string_view::npos : Find(text, first);
   if (near != std::string_view::npos) {
     return absl::InvalidArgumentError(StrCat(kNot, "its first line stands at line ",
                                              LineAt(text, near),
@@ -97,8 +109,8 @@ absl::StatusOr<EditedText> EditText(std::string_view text, std::string_view old_
   EditedText edited;
   std::size_t copied = 0;
   std::int64_t line = 1;
-  for (std::size_t at = text.find(old_text); at != std::string_view::npos;
-       at = text.find(old_text, copied)) {
+  for (std::size_t at = Find(text, old_text); at != std::string_view::npos;
+       at = Find(text, old_text, copied)) {
     line += std::count(text.begin() + static_cast<std::ptrdiff_t>(copied),
                        text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
     edited.lines.push_back(line);

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <string>
+
 #include "gateway/mcp/tools/line_window.h"
 
 namespace sandkeep::mcp {
@@ -43,6 +46,15 @@ TEST(EditTextTest, SaysWhatIsNearIfItIsNotThere) {
   EXPECT_THAT(WhyNot("1\n2\nint main() {\n  go();\n", "int main() {\n  stop();\n"),
               HasSubstr("first line stands at line 3"));
   EXPECT_THAT(WhyNot("a\n", "zebra"), HasSubstr("not even its first line"));
+}
+
+// Tried at each place to its end, this would take hours.
+TEST(EditTextTest, ATextThatNearlyFitsEverywhereTakesNoLonger) {
+  const std::string text(4 << 20, 'a');
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(WhyNot(text, std::string(1 << 20, 'a') + "b"), HasSubstr("not even its first line"));
+  EXPECT_THAT(WhyNot(text, "b" + std::string(1 << 20, 'a')), HasSubstr("not even its first line"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST(EditTextTest, RefusesWhatWouldDoNothing) {
