@@ -52,7 +52,9 @@ asio::awaitable<bool> FolderArchive::SendFolder(std::string folder) {
       const bool going = co_await std::move(sending);
       if (!going) co_return false;
     }
-    if (!listed->truncated() || listed->files_size() == 0) co_return true;
+    if (!listed->truncated()) co_return true;
+    // There is more, and no name to go on after: the folder is larger than a search looks at.
+    if (listed->files_size() == 0) co_return false;
     request.set_after(listed->files(listed->files_size() - 1).path());
   }
 }
@@ -75,9 +77,11 @@ asio::awaitable<bool> FolderArchive::SendFile(const v1::FileInfo& info) {
   const FileChunkStream stream = agent_.ReadFile(read);
   absl::StatusOr<std::optional<v1::FileChunk>> chunk = co_await stream->Next();
   // Gone, replaced by another kind, or not to be read: as if it had never been.
-  if (!chunk.ok() && !absl::IsUnavailable(chunk.status()) && !absl::IsDataLoss(chunk.status())) {
+  const absl::Status& why = chunk.status();
+  if (absl::IsNotFound(why) || absl::IsInvalidArgument(why) || absl::IsPermissionDenied(why)) {
     co_return true;
   }
+  if (!chunk.ok()) co_return false;
   zip_.BeginFile(NameOf(info), info.size(), info.mode(), absl::FromUnixMillis(info.modified_ms()),
                  &out_);
   while (chunk.ok() && chunk->has_value()) {

@@ -1,6 +1,7 @@
 // A folder of a sandbox as a zip archive, made while it is sent: one file after the other, as fast
-// as the reader takes it. Symbolic links, devices and what can't be read are left out. A file that
-// shrinks under the read cuts the connection: nobody shall take a part for the whole.
+// as the reader takes it. Symbolic links, devices and what may not be read are left out. A file
+// that shrinks under the read cuts the connection, and so does all else that fails, and a folder
+// that can't be listed to its end: nobody shall take a part for the whole.
 //
 // One coroutine's.
 #pragma once

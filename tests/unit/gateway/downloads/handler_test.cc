@@ -231,6 +231,43 @@ TEST_F(DownloadTest, AFileThatShrinksCutsTheConnection) {
   EXPECT_EQ(RawClient::BodyOf(all), "0123456789");
 }
 
+// What cuts the archive has no directory at its end; what is left out leaves the rest whole.
+TEST_F(DownloadTest, AnArchiveIsWholeOrCut) {
+  StartServer();
+  agent::v1::FileInfo folder;
+  folder.set_type(agent::v1::FileInfo::DIRECTORY);
+  agent_.stat_file.AnswerAlways([folder](const auto&) { return folder; });
+  agent::v1::ListFilesResponse listed;
+  *listed.add_files() = info_;
+  listed.mutable_files(0)->set_path("d/a");
+  agent_.list_files.AnswerAlways([&](const auto&) { return listed; });
+  const auto is_whole = [&] {
+    RawClient client = Connect();
+    const std::string all =
+        client.Send(Get(links_.MakeForFolder("", Target(), "d"), "Connection: close\r\n"))
+            .UntilClosed();
+    EXPECT_EQ(RawClient::StatusOf(all), 200);
+    return all.find("PK\x05\x06") != std::string::npos;
+  };
+  EXPECT_TRUE(is_whole());
+  for (const absl::Status& left_out :
+       {absl::NotFoundError("gone"), absl::InvalidArgumentError("a symlink by now"),
+        absl::PermissionDeniedError("not to be read")}) {
+    agent_.read_file.Open()->Fail(left_out);
+    EXPECT_TRUE(is_whole()) << left_out;
+  }
+  for (const absl::Status& failure :
+       {absl::UnavailableError("away"), absl::ResourceExhaustedError("too many calls"),
+        absl::InternalError("the disk"), absl::DeadlineExceededError("too slow")}) {
+    agent_.read_file.Open()->Fail(failure);
+    EXPECT_FALSE(is_whole()) << failure;
+  }
+  // More than a search looks at, none of which comes after the last one.
+  listed.clear_files();
+  listed.set_truncated(true);
+  EXPECT_FALSE(is_whole());
+}
+
 TEST_F(DownloadTest, AFileThatChangedMeanwhileIsNotServedAsTheOldOne) {
   StartServer();
   agent_.read_file.Open()->Fail(absl::AbortedError("another file by now"));
