@@ -59,7 +59,8 @@ struct TakenFile {
 };
 
 // A file that is being written beside its target; Commit puts it there. Destroyed without it, a
-// part stays for the next Create, and any other is gone. Any thread.
+// part stays for the next Create, until Delete of its own path (common/part_name.h); any other is
+// gone. Any thread.
 class PendingFile {
  public:
   virtual ~PendingFile() = default;
@@ -68,8 +69,6 @@ class PendingFile {
   virtual const std::optional<FileEntry>& target() const = 0;  // Absent: nothing is there.
   // Once. Flush the bytes before.
   virtual Async<TakenFile> Commit(TakeTerms terms) = 0;
-  // Once, instead: a part goes too.
-  virtual Async<void> Abandon() = 0;
 };
 
 class FileProcess {

@@ -238,9 +238,10 @@ absl::Status FileServer::Commit(std::uint64_t id, const files::v1::Commit& reque
   if (found == files_.end()) return Answer(id, EBADF);
   NewFile file = std::move(found->second);
   files_.erase(found);
-  if (request.abandon()) file.Abandon();
-  if (request.keep()) file.LetGo();
-  if (request.abandon() || request.keep()) return Answer(id, 0);
+  if (request.keep()) {
+    file.LetGo();
+    return Answer(id, 0);
+  }
   CommitTerms terms{.must_be_new = request.must_be_new(), .expected = {}, .size = request.size()};
   if (request.has_expected()) terms.expected = ToStat(request.expected());
   struct stat info{};

@@ -11,6 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "agent/file_process/beneath.h"
+#include "common/part_name.h"
 #include "common/strings.h"
 
 namespace sandkeep {
@@ -35,8 +36,6 @@ std::string RandomHex() {
   (void)!::getrandom(bytes.data(), bytes.size(), 0);
   return absl::BytesToHexString(bytes);
 }
-
-std::string PartName(const std::string& hex) { return StrCat(".sandkeep-", hex, ".part"); }
 
 }  // namespace
 
@@ -145,12 +144,8 @@ int NewFile::RenameOver(const std::string& from, unsigned flags) const {
   return renamed == 0 ? 0 : errno;
 }
 
-void NewFile::Abandon() {
-  if (!part_name_.empty()) ::unlinkat(folder_.get(), part_name_.c_str(), 0);
-}
-
 void NewFile::LetGo() {
-  if (!lasting_) Abandon();
+  if (!lasting_ && !part_name_.empty()) ::unlinkat(folder_.get(), part_name_.c_str(), 0);
 }
 
 }  // namespace sandkeep

@@ -34,8 +34,6 @@ class NewFile {
 
   // 0, and `info` is the file's as it stands at the target now; else all is as it was.
   int Commit(const CommitTerms& terms, struct stat& info);
-  // A part's bytes go too.
-  void Abandon();
   // Without a name it goes; a part stays.
   void LetGo();
 

@@ -52,18 +52,17 @@ Async<TakenFile> CommitOn(Handle handle, TakeTerms terms) {
   co_return TakenFile{ToEntry(answer.reply.entry(), handle.path), std::move(answer.file)};
 }
 
-Async<void> LetGoOn(Handle handle, bool keep) {
+Async<void> LetGoOn(Handle handle) {
   co_await Uncancelled();
   Request request;
   request.mutable_commit()->set_handle(handle.number);
-  request.mutable_commit()->set_abandon(!keep);
-  request.mutable_commit()->set_keep(keep);
+  request.mutable_commit()->set_keep(true);
   co_return (co_await handle.connection->Call(std::move(request))).status();
 }
 
 asio::awaitable<void> Forget(Handle handle) {
   // Should it fail, the process is gone, and its handles with it.
-  (co_await LetGoOn(std::move(handle), true)).IgnoreError();
+  (co_await LetGoOn(std::move(handle))).IgnoreError();
 }
 
 class StrandedPendingFile : public PendingFile {
@@ -85,10 +84,6 @@ class StrandedPendingFile : public PendingFile {
   const std::optional<FileEntry>& target() const override { return target_; }
   Async<TakenFile> Commit(TakeTerms terms) override {
     Async<TakenFile> call = CommitOn(std::exchange(handle_, {}), std::move(terms));
-    return AwaitOn(strand_, std::move(call));
-  }
-  Async<void> Abandon() override {
-    Async<void> call = LetGoOn(std::exchange(handle_, {}), false);
     return AwaitOn(strand_, std::move(call));
   }
 

@@ -64,6 +64,8 @@ class Manager : public SandboxManager {
 
   // ---- manager_files.cc ----
   Async<void> CheckRoom(std::int64_t size);
+  // Before anything is made for it.
+  Async<void> CheckRoomToBegin(SandboxRef ref, RelPath path, NewFileSpec spec);
   Async<Arrival> MakeReadyForFiles(const SandboxRef& ref);
   Async<EngineInfo> EngineHere();
 

@@ -1,12 +1,16 @@
 // Files of a sandbox, whose container need not run: through the file process, and what a sandbox
 // has to know of it.
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "agent/sandbox/host.h"
 #include "agent/sandbox/manager.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/part_name.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -19,6 +23,16 @@ SandboxFile FileOf(const Sandbox& sandbox, FileEntry entry, UniqueFd file) {
                      .generation = sandbox.generation(),
                      .entry = std::move(entry),
                      .file = std::move(file)};
+}
+
+// What is still to be taken from the disk before the file is whole: its pieces share one
+// reservation, which the first one makes.
+std::int64_t MissingBytes(const PendingFile& file, std::int64_t size) {
+  constexpr std::int64_t kBlockBytes = 512;  // stat's unit, whatever the file system's is.
+  if (file.received() >= size) return 0;
+  struct stat info{};
+  if (::fstat(file.file().get(), &info) != 0) return size;
+  return std::max<std::int64_t>(size - info.st_blocks * kBlockBytes, 0);
 }
 
 }  // namespace
@@ -53,6 +67,16 @@ Async<void> Manager::CheckRoom(std::int64_t size) {
       "this host");
 }
 
+Async<void> Manager::CheckRoomToBegin(SandboxRef ref, RelPath path, NewFileSpec spec) {
+  const absl::Status room = co_await CheckRoom(spec.size);
+  if (room.ok() || spec.part.empty()) co_return room;
+  // An upload that has begun has its room.
+  CO_ASSIGN_OR_RETURN(RelPath part, RelPath::Parse(PartPath(path.bytes(), spec.part)));
+  auto looking = StatFile(std::move(ref), std::move(part));
+  const absl::Status begun = (co_await std::move(looking)).status();
+  co_return begun.ok() ? absl::OkStatus() : room;
+}
+
 Async<Arrival> Manager::MakeReadyForFiles(const SandboxRef& ref) {
   absl::StatusOr<Arrival> ready = absl::AbortedError("not tried");
   for (int tries = 0; tries < kMaxResolveTries && absl::IsAborted(ready.status()); ++tries) {
@@ -68,12 +92,16 @@ Async<Arrival> Manager::MakeReadyForFiles(const SandboxRef& ref) {
 }
 
 Async<SandboxNewFile> Manager::CreateFile(SandboxRef ref, RelPath path, NewFileSpec spec) {
-  CO_RETURN_IF_ERROR(co_await CheckRoom(spec.size));
+  auto checking = CheckRoomToBegin(ref, path, spec);
+  CO_RETURN_IF_ERROR(co_await std::move(checking));
+  const bool of_upload = !spec.part.empty();
   CO_ASSIGN_OR_RETURN(const Arrival arrival, co_await MakeReadyForFiles(ref));
   CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
   CO_ASSIGN_OR_RETURN(std::shared_ptr<PendingFile> file,
                       co_await context_.files.Create(sandbox->volume(), std::move(path),
                                                      spec.make_parents, std::move(spec.part)));
+  const std::int64_t missing = of_upload ? MissingBytes(*file, spec.size) : 0;
+  if (missing > 0) CO_RETURN_IF_ERROR(co_await CheckRoom(missing));
   co_return SandboxNewFile{.ref = std::move(ref),
                            .file = std::move(file),
                            .new_sandbox = arrival == Arrival::kNew,

@@ -3,6 +3,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <utility>
 
+#include "common/part_name.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -36,6 +37,8 @@ absl::Status FileWrite::CheckTarget() const {
 }
 
 Async<void> FileWrite::Begin() {
+  // It makes nothing, and so needs nothing.
+  if (call_.abandon) co_return absl::OkStatus();
   if (call_.append) {
     auto appending = BeginAppend();
     CO_RETURN_IF_ERROR(co_await std::move(appending));
@@ -50,7 +53,6 @@ Async<void> FileWrite::Begin() {
   CO_ASSIGN_OR_RETURN(file_, co_await std::move(making));
   target_ = file_.file->target();
   at_ = call_.upload.empty() ? begin : file_.file->received();
-  if (call_.abandon) co_return absl::OkStatus();
   CO_RETURN_IF_ERROR(CheckTarget());
   if (at_ > end_) co_return absl::AbortedError("this upload was begun with another size");
   elsewhere_ = !call_.upload.empty() && call_.offset != at_;
@@ -74,9 +76,15 @@ Async<void> FileWrite::Take(std::string data) {
   co_return absl::OkStatus();
 }
 
+Async<void> FileWrite::Abandon() {
+  CO_ASSIGN_OR_RETURN(RelPath part, RelPath::Parse(PartPath(call_.path.bytes(), call_.upload)));
+  auto deleting = manager_.DeleteFile(call_.ref, std::move(part), /*recursive=*/false);
+  co_return (co_await std::move(deleting)).status();
+}
+
 Async<std::optional<SandboxFile>> FileWrite::Finish() {
   if (call_.abandon) {
-    auto abandoning = file_.file->Abandon();
+    auto abandoning = Abandon();
     CO_RETURN_IF_ERROR(co_await std::move(abandoning));
     co_return std::nullopt;
   }

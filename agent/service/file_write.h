@@ -28,7 +28,7 @@ class FileWrite {
   // InvalidArgument: more than was announced.
   Async<void> Take(std::string data);
   // The file in its place; nullopt: of an upload more is to come. InvalidArgument: less than was
-  // announced.
+  // announced. NotFound: there is nothing to abandon.
   Async<std::optional<SandboxFile>> Finish();
 
   std::int64_t received() const { return at_; }
@@ -37,6 +37,7 @@ class FileWrite {
 
  private:
   Async<void> BeginAppend();
+  Async<void> Abandon();
   absl::Status CheckTarget() const;
   FileDisk::File File() const { return {file_.file, &file_.file->file()}; }
 

@@ -1,9 +1,11 @@
 #include "gateway/uploads/handler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "common/limits.h"
+#include "common/part_name.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "gateway/downloads/percent.h"
@@ -185,14 +187,17 @@ v1::WriteFileHeader UploadHandler::HeaderOf(const Item& item, std::int64_t offse
 }
 
 asio::awaitable<http::Response> UploadHandler::Status(Item item) {
-  // Beyond what has come, so that nothing begins or ends by asking. Nothing has come of no bytes.
-  if (item.file.size == 0) co_return Received(200, 0, false);
-  v1::WriteFileHeader header = HeaderOf(item, item.file.size);
-  header.clear_if_etag();
-  const auto sink = agent_.WriteFile(std::move(header));
-  const absl::StatusOr<v1::WriteFileResponse> asked = co_await sink->Finish();
-  if (!asked.ok()) co_return Told(asked.status());
-  co_return Received(200, asked->received(), asked->has_info());
+  const v1::WriteFileHeader header = HeaderOf(item, 0);
+  v1::StatFileRequest look;
+  *look.mutable_sandbox() = header.sandbox();
+  look.set_path(PartPath(header.path(), header.upload()));
+  const absl::StatusOr<v1::FileInfo> part = co_await agent_.StatFile(std::move(look));
+  if (absl::IsNotFound(part.status())) co_return Received(200, 0, false);
+  if (!part.ok()) co_return Told(part.status());
+  // Of one that is all there only the end is missing, which a PUT alone makes: the last byte is
+  // asked for once more.
+  const std::int64_t most = std::max<std::int64_t>(item.file.size - 1, 0);
+  co_return Received(200, std::clamp<std::int64_t>(part->size(), 0, most), false);
 }
 
 asio::awaitable<http::Response> UploadHandler::Take(http::Exchange& exchange, Item item,
@@ -213,6 +218,12 @@ asio::awaitable<http::Response> UploadHandler::Take(http::Exchange& exchange, It
   std::optional<absl::StatusOr<v1::WriteFileResponse>> passed = co_await std::move(passing);
   if (!passed.has_value()) co_return http::Response{.status = 0, .headers = {}, .body = ""};
   absl::StatusOr<v1::WriteFileResponse> written = *std::move(passed);
+  if (written.ok() && !written->has_info() && written->received() == item.file.size) {
+    // All of its bytes came in an earlier try, whose end was lost.
+    header.set_offset(item.file.size);
+    const auto ending = agent_.WriteFile(header);
+    written = co_await ending->Finish();
+  }
   if (absl::IsAlreadyExists(written.status())) written = co_await TakeFreeName(std::move(header));
   if (!written.ok()) co_return Told(written.status());
   if (written->has_info()) {

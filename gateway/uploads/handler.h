@@ -43,6 +43,7 @@ class UploadHandler : public http::Handler {
   boost::asio::awaitable<http::Response> Answer(http::Exchange& exchange);
   static absl::StatusOr<Item> ItemOf(Uploads::Grant grant, const std::string& name,
                                      std::int64_t size);
+  // Looks, and neither makes nor ends anything.
   boost::asio::awaitable<http::Response> Status(Item item);
   boost::asio::awaitable<http::Response> Take(http::Exchange& exchange, Item item,
                                               std::optional<ContentRange> range);

@@ -89,7 +89,7 @@ Async<mcp::OpenedUpload> Uploads::Open(mcp::UploadRequest request) {
   row.hash = Sha256(token);
   row.request = std::move(request);
   row.expires = clock_.Now() + absl::FromChrono(kUploadLifetime);
-  auto clearing = Clear(TakeLeftovers());
+  auto clearing = Clear(Leftovers());
   const absl::Status cleared = co_await std::move(clearing);
   if (!cleared.ok()) Log(Severity::kWarning, "uploads.not_cleared", {{"why", cleared}});
   {
@@ -200,32 +200,50 @@ void Uploads::Stop(const std::string& hash, const std::string& path) {
   Wake(found->second);
 }
 
-std::vector<UploadRow> Uploads::TakeLeftovers() {
+bool Uploads::IsForgotten(const UploadRow& row) const {
+  return row.expires < clock_.Now() - kRemembered;
+}
+
+std::vector<UploadRow> Uploads::Leftovers() const {
   const std::lock_guard lock(mutex_);
   std::vector<UploadRow> rows;
-  for (auto& [hash, upload] : uploads_) {
+  for (const auto& [hash, upload] : uploads_) {
     if (!IsOver(upload) || !upload.moving.empty()) continue;
-    const bool forgotten = upload.row.expires < clock_.Now() - kRemembered;
-    if (forgotten || !upload.row.parts.empty()) rows.push_back(upload.row);
-    upload.row.parts.clear();
+    if (IsForgotten(upload.row) || !upload.row.parts.empty()) rows.push_back(upload.row);
   }
   return rows;
 }
 
+Async<bool> Uploads::ClearPart(UploadRow row, mcp::ArrivedFile part) {
+  agent::v1::WriteFileHeader header = UploadHeader(row.hash, row.request, part);
+  header.set_abandon(true);
+  const auto sink = agent_.WriteFile(std::move(header));
+  const absl::Status abandoned = (co_await sink->Finish()).status();
+  if (absl::IsUnavailable(abandoned)) co_return abandoned;
+  // What the sandbox itself has put in the way for as long as an upload is remembered stays its.
+  const bool given_up = absl::IsInvalidArgument(abandoned) && IsForgotten(row);
+  if (!abandoned.ok() && !absl::IsNotFound(abandoned) && !given_up) co_return false;
+  auto drop = [this, hash = row.hash, path = part.path] { return table_.DropPart(hash, path); };
+  auto dropping = RunOn(thread_.get_executor(), std::move(drop));
+  CO_RETURN_IF_ERROR(co_await std::move(dropping));
+  const std::lock_guard lock(mutex_);
+  const auto found = uploads_.find(row.hash);
+  if (found == uploads_.end()) co_return true;
+  std::erase_if(found->second.row.parts, [&](const mcp::ArrivedFile& each) {
+    return each.path == part.path && each.size == part.size;
+  });
+  co_return true;
+}
+
 Async<void> Uploads::Clear(std::vector<UploadRow> rows) {
   for (const UploadRow& row : rows) {
+    bool all = true;
     for (const mcp::ArrivedFile& part : row.parts) {
-      agent::v1::WriteFileHeader header = UploadHeader(row.hash, row.request, part);
-      header.set_abandon(true);
-      const auto sink = agent_.WriteFile(std::move(header));
-      // A sandbox that is gone has nothing of it; what else fails is tried at the next start.
-      const absl::Status abandoned = (co_await sink->Finish()).status();
-      if (absl::IsUnavailable(abandoned)) co_return abandoned;
-      auto drop = [this, hash = row.hash, path = part.path] { return table_.DropPart(hash, path); };
-      auto dropping = RunOn(thread_.get_executor(), std::move(drop));
-      CO_RETURN_IF_ERROR(co_await std::move(dropping));
+      auto clearing = ClearPart(row, part);
+      CO_ASSIGN_OR_RETURN(const bool cleared, co_await std::move(clearing));
+      all = all && cleared;
     }
-    if (row.expires >= clock_.Now() - kRemembered) continue;
+    if (!all || !IsForgotten(row)) continue;
     auto forget = [this, hash = row.hash] { return table_.Drop(hash); };
     auto forgetting = RunOn(thread_.get_executor(), std::move(forget));
     CO_RETURN_IF_ERROR(co_await std::move(forgetting));
@@ -271,7 +289,7 @@ Async<void> Uploads::End(std::string hash) {
   auto end = [this, hash] { return table_.End(hash); };
   auto ending = RunOn(thread_.get_executor(), std::move(end));
   CO_RETURN_IF_ERROR(co_await std::move(ending));
-  auto clearing = Clear(TakeLeftovers());
+  auto clearing = Clear(Leftovers());
   const absl::Status cleared = co_await std::move(clearing);
   if (!cleared.ok()) Log(Severity::kWarning, "uploads.not_cleared", {{"why", cleared}});
   co_return absl::OkStatus();

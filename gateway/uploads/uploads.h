@@ -72,8 +72,11 @@ class Uploads : public mcp::UploadDesk {
   absl::Status Admit(const std::string& hash, const std::string& path, std::int64_t size,
                      bool* is_new);
   void Stop(const std::string& hash, const std::string& path);
-  // Of uploads that are over: the parts, which nobody will finish.
-  std::vector<UploadRow> TakeLeftovers();
+  bool IsForgotten(const UploadRow& row) const;
+  // Uploads that are over, with parts, which nobody will finish, or forgotten.
+  std::vector<UploadRow> Leftovers() const;
+  // False: it may still be there, and is tried again with the next upload.
+  Async<bool> ClearPart(UploadRow row, mcp::ArrivedFile part);
   Async<void> Clear(std::vector<UploadRow> rows);
 
   AgentClient& agent_;

@@ -135,3 +135,23 @@ def test_waiting_ends_when_something_arrives(stack, alice, label):
 def test_another_principal_waits_for_nothing(alice, bob, label):
     name, _ = open_upload(alice, label)
     assert bob.call("wait_upload", sandbox=label, upload=name).is_error
+
+
+def test_asking_how_much_has_come_makes_nothing_and_ends_nothing(alice, label):
+    _, url = open_upload(alice, label)
+
+    def asked():
+        path = urllib.parse.urlsplit(url).path + "in/f"
+        answer = alice.send("HEAD", path, headers={"Upload-Length": "20"})
+        return answer.status, answer.headers["upload-offset"]
+
+    assert asked() == (200, "0")
+    assert label not in alice.call("sandbox_info").text
+    assert put(alice, url, "in/f", b"x" * 10, Content_Range="bytes 0-9/20").status == 200
+    assert asked() == (200, "10")
+    # As a death after the last byte and before the file's name leaves it.
+    alice.output(label, "printf yyyyyyyyyy >>in/.sandkeep-*.part")
+    assert asked() == (200, "19"), "the last byte is asked for again"
+    assert ".part" in alice.output(label, "ls -A in")
+    assert put(alice, url, "in/f", b"y", Content_Range="bytes 19-19/20").status == 201
+    assert alice.output(label, "cat in/f; ls -A in") == "xxxxxxxxxxyyyyyyyyyyf\n"

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/part_name.h"
 #include "tests/unit/agent/file_process/test_volume.h"
 
 namespace sandkeep {
@@ -110,7 +111,7 @@ TEST_F(WritingTest, OnlyANewFileOrOnlyTheOneThatWasSeen) {
   EXPECT_THAT(Names("terms"), testing::ElementsAre("terms/f"));
 }
 
-TEST_F(WritingTest, APartIsFoundAgainAndGoesWhenItIsAbandoned) {
+TEST_F(WritingTest, APartIsFoundAgainAndGoesByItsName) {
   const std::string part(16, 'p');
   {
     auto file = Create("up/f", true, part);
@@ -127,8 +128,9 @@ TEST_F(WritingTest, APartIsFoundAgainAndGoesWhenItIsAbandoned) {
   EXPECT_EQ(Contents("up/f"), "one two");
   EXPECT_THAT(Names("up"), testing::ElementsAre("up/f"));
 
-  auto third = Create("up/g", true, part);
-  EXPECT_EQ(runner_.Await((*third)->Abandon()), absl::OkStatus());
+  ASSERT_TRUE(Create("up/g", true, part).ok());
+  EXPECT_EQ(Stat(PartPath("up/g", part))->size, 0);
+  EXPECT_EQ(*Delete(PartPath("up/g", part)), 1);
   EXPECT_THAT(Names("up"), testing::ElementsAre("up/f"));
 }
 

@@ -127,6 +127,28 @@ TEST_F(UploadsTest, WhatNeverBecameWholeIsTakenBack) {
   EXPECT_EQ(agent_.write_file.calls.requests().size(), 1u) << "once";
 }
 
+TEST_F(UploadsTest, WhatCouldNotBeTakenBackIsTriedAgain) {
+  const std::string hash = HashOf(Open());
+  EXPECT_EQ(Begin(hash, "half", 10), absl::OkStatus());
+  EXPECT_EQ(Begin(hash, "other", 10), absl::OkStatus());
+  const auto asked = [&] { return agent_.write_file.calls.requests().size(); };
+  agent_.write_file.calls.Fail(absl::ResourceExhaustedError("too many files"));
+  EXPECT_EQ(runner_.Await(uploads_->End(hash)), absl::OkStatus());
+  EXPECT_EQ(asked(), 2u) << "one that fails holds up no other";
+  // A restart knows it too, and neither day nor agent make it forgotten.
+  Start();
+  clock_.Advance(absl::FromChrono(kUploadLifetime) + absl::Hours(25));
+  agent_.write_file.calls.Fail(absl::UnavailableError("away"));
+  Open();
+  EXPECT_EQ(asked(), 3u);
+  agent_.write_file.calls.Fail(absl::NotFoundError("gone"));
+  Open();
+  EXPECT_EQ(asked(), 4u);
+  Start();
+  Open();
+  EXPECT_EQ(asked(), 4u) << "once it is gone";
+}
+
 TEST_F(UploadsTest, StrangersAndWrongTokensFindNothing) {
   const mcp::OpenedUpload opened = Open();
   for (const std::string& token : {std::string(), std::string("AAAAAAAAAAAAAAAAAAAAAA"),
