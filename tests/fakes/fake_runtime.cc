@@ -203,7 +203,7 @@ Async<void> FakeRuntime::Enter(EngineCall call) {
 absl::Status FakeRuntime::Leave(EngineCall call, absl::Status done) {
   const std::lock_guard lock(mutex_);
   std::optional<absl::Status> failure = std::exchange(scripts_[call].afterwards, std::nullopt);
-  return failure ? *std::move(failure) : done;
+  return failure ? *std::move(failure) : std::move(done);
 }
 
 Async<EngineInfo> FakeRuntime::Probe() {
