@@ -137,7 +137,8 @@ gtest_program() {
   "$@" timeout 600 "$program" --gtest_output="json:$report" --gtest_brief=1 >"$log" 2>&1 || status=$?
   if ((status != 0)); then
     printf 'FAILED: %s (exit status %d)\n' "${program##*/}" "$status"
-    tail -n 60 "$log"
+    # What failed, and not what was logged meanwhile.
+    grep -vE "^(debug|info|warning) " "$log" | tail -n 60 || true
   fi
   grep -h 'SKIPPED' -A2 "$log" | head -n 20 || true
   local counts
