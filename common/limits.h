@@ -200,19 +200,6 @@ inline constexpr int kMaxWalkedEntries = 50000;
 inline constexpr std::size_t kMaxPatternBytes = 1_KiB;
 
 // ---- Descriptors and images ----
-// The gateway asks for the descriptor at once.
-inline constexpr std::chrono::seconds kTicketLifetime{10};
-inline constexpr std::size_t kTicketBytes = 16;
-inline constexpr std::size_t kMaxTickets = 1024;
-// Images that are scaled at once; more wait.
-inline constexpr int kMaxImagers = 2;
-inline constexpr std::chrono::seconds kImagerDeadline{2};
-inline constexpr std::size_t kImagerMemoryBytes = 256_MiB;
-// A photograph of a good camera; it is mapped into the imager's memory beside its pixels.
-inline constexpr std::int64_t kMaxImageFileBytes = 64LL << 20;
-inline constexpr int kMaxRenderPixels = 8000;
-inline constexpr int kMinRenderPixels = 16;
-inline constexpr std::size_t kMaxRenderedBytes = 4_MiB;
 
 // ---- HTTP ----
 inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
@@ -313,9 +300,6 @@ inline constexpr std::size_t kMaxResourceUriBytes = 14_KiB;
 inline constexpr std::size_t kMaxCompletionValues = 100;
 // Ours have 32 characters; what a client makes up is kept while a call of it runs.
 inline constexpr std::size_t kMaxSessionIdBytes = 64;
-// What clients of the tasks extension are told: when to ask again, and how long a task is kept.
-inline constexpr std::chrono::milliseconds kTaskPollInterval{1000};
-inline constexpr std::chrono::hours kTaskLifetime{24};
 // Calls that `notifications/cancelled` can still find; a call beyond it runs, but can't be found.
 inline constexpr std::size_t kMaxTrackedCalls = 4096;
 // Of a job's output, what is streamed as it comes. Above it only the end is fetched, once there is
@@ -373,10 +357,6 @@ inline constexpr int kMaxSuggestedLabels = 5;
 inline constexpr int kMaxSearchedFiles = 1000;
 inline constexpr std::size_t kMaxSuggestedFiles = 5;
 inline constexpr std::size_t kMaxKeyNameBytes = 64;
-// An attached image has at most this longer side and this many bytes: what clients were seen to
-// take in any number. Larger ones are scaled.
-inline constexpr int kAttachedImagePixels = 1568;
-inline constexpr std::size_t kAttachedImageBytes = 700'000;
 // edit_file holds the file before and after in memory; read_file looks for its lines in so much.
 inline constexpr std::int64_t kMaxEditedBytes = 8LL << 20;
 inline constexpr std::int64_t kMaxScannedBytes = 64LL << 20;
@@ -453,12 +433,6 @@ inline constexpr int kMaxWaitsEach = 1024;
 inline constexpr int kWarnPercent = 80;
 // Who is at a cap is told this many of its sandboxes, those that were longest unused.
 inline constexpr int kNamedAtCap = 5;
-// What is kept of the list of packages that were installed, and how long making it may take.
-inline constexpr std::size_t kMaxPackageListBytes = 16_KiB;
-inline constexpr std::chrono::seconds kPackageListDeadline{10};
-// Entries of one workspace that are looked at for its size or its age, and how deep.
-inline constexpr int kMaxMeasuredEntries = 1'000'000;
-inline constexpr int kMaxMeasuredDepth = 256;
 // Between two tries to fill the pool of started sandboxes after one failed.
 inline constexpr std::chrono::seconds kWarmRetry{30};
 // A call that meets a sandbox in the moment in which it is forgotten looks again.

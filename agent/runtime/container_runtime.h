@@ -65,6 +65,8 @@ struct RunningContainer {
   UniqueFd channel;
   // Now; quick, from any thread. Empty: this host can't tell (no cgroup v2).
   std::function<std::optional<KernelCounts>()> counts;
+  // By this start: what an earlier one had installed isn't in it.
+  bool made_anew = false;
 };
 
 // What the engine and the host can do, found by probing.

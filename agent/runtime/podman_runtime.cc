@@ -60,8 +60,14 @@ class PodmanRuntime : public ContainerRuntime {
   Async<RunningContainer> Take(EngineName container, std::string hostname, pid_t pid);
   // One that the engine has started just now: its pid stands in the pid file.
   Async<RunningContainer> TakeStarted(EngineName container, std::string hostname);
-  Async<RunningContainer> StartOnce(const ContainerSpec& spec);
-  Async<RunningContainer> StartPresent(const ContainerSpec& spec, InspectedContainer present);
+  // What one start knows of its tries before.
+  struct StartTries {
+    int failed = 0;
+    bool made_anew = false;
+  };
+  Async<RunningContainer> StartOnce(const ContainerSpec& spec, StartTries& tries);
+  Async<RunningContainer> StartPresent(const ContainerSpec& spec, InspectedContainer present,
+                                       const StartTries& tries);
   // After a failed start: nothing stays of a container that isn't there.
   asio::awaitable<void> CleanUp(const ContainerSpec& spec);
   // Calls podman until it succeeds or the container is gone.
@@ -143,7 +149,8 @@ Async<RunningContainer> PodmanRuntime::TakeStarted(EngineName container, std::st
 }
 
 Async<RunningContainer> PodmanRuntime::StartPresent(const ContainerSpec& spec,
-                                                    InspectedContainer present) {
+                                                    InspectedContainer present,
+                                                    const StartTries& tries) {
   if (present.state == ContainerState::kRunning) {
     co_return co_await Take(spec.name, present.hostname, present.init_pid);
   }
@@ -151,26 +158,30 @@ Async<RunningContainer> PodmanRuntime::StartPresent(const ContainerSpec& spec,
   CO_ASSIGN_OR_RETURN(const ProcessResult started,
                       co_await engine_.podman().Call(std::move(arguments), kEngineStartDeadline));
   if (started.succeeded()) co_return co_await TakeStarted(spec.name, present.hostname);
-  // What a failed run left behind holds nothing; a stopped one holds the packages.
-  if (present.never_ran) CO_RETURN_IF_ERROR(co_await Remove(spec.name));
+  // What a failed run left behind holds nothing; a stopped one holds the packages. One whose
+  // monitor was killed stays between running and stopped for ever: nothing but its removal ends
+  // that.
+  const bool stuck = present.between_states && tries.failed + 2 >= kEngineTries;
+  if (present.never_ran || stuck) CO_RETURN_IF_ERROR(co_await Remove(spec.name));
   co_return EngineFailure("start", started);
 }
 
-Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec) {
+Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec, StartTries& tries) {
   // A pid file says that it was started before: looking first saves a run that must fail.
   if (ReadPidFile(spec.files).ok()) {
     auto known = co_await engine_.Inspect(spec.name);
-    if (known.ok()) co_return co_await StartPresent(spec, *std::move(known));
+    if (known.ok()) co_return co_await StartPresent(spec, *std::move(known), tries);
     if (!absl::IsNotFound(known.status())) co_return known.status();
   }
   Arguments arguments = RunArguments(engine_.options(), spec);
   CO_ASSIGN_OR_RETURN(const ProcessResult run,
                       co_await engine_.podman().Call(std::move(arguments), kEngineStartDeadline));
+  tries.made_anew = tries.made_anew || run.succeeded();
   if (run.succeeded()) co_return co_await TakeStarted(spec.name, spec.hostname);
   auto present = co_await engine_.Inspect(spec.name);
   if (absl::IsNotFound(present.status())) co_return EngineFailure("run", run);
   CO_RETURN_IF_ERROR(present.status());
-  co_return co_await StartPresent(spec, *std::move(present));
+  co_return co_await StartPresent(spec, *std::move(present), tries);
 }
 
 Async<RunningContainer> PodmanRuntime::Start(EngineName container, EngineName volume,
@@ -190,15 +201,18 @@ Async<RunningContainer> PodmanRuntime::Start(EngineName container, EngineName vo
                            .network = network,
                            .limits = engine_.Limits()};
   absl::Status failure;
-  for (int tries = 0; tries < kEngineTries; ++tries) {
-    if (tries > 0) co_await Pause(kEngineRetryPause);
+  for (StartTries tries; tries.failed < kEngineTries; ++tries.failed) {
+    if (tries.failed > 0) co_await Pause(kEngineRetryPause);
     auto write = [this, folder, hostname, network, strict]() -> absl::Status {
       if (strict) RETURN_IF_ERROR(WriteSeccompProfile(engine_.options()));
       return WriteContainerFiles(folder, hostname, network);
     };
     CO_RETURN_IF_ERROR(co_await RunOn(engine_.blocking(), std::move(write)));
-    auto running = co_await StartOnce(spec);
-    if (running.ok()) co_return running;
+    auto running = co_await StartOnce(spec, tries);
+    if (running.ok()) {
+      running->made_anew = tries.made_anew;
+      co_return running;
+    }
     failure = co_await engine_.Diagnose(running.status());
     if (!absl::IsUnavailable(failure)) break;
     Log(Severity::kWarning, "engine.start", {{"container", spec.name.text()}, {"why", failure}});

@@ -228,6 +228,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool attached_ = false;  // The jobs have the channel of the container's init.
   bool init_broken_ = false;
   bool init_died_ = false;       // It broke off by dying: what it leaves may be started again.
+  bool made_anew_ = false;       // The last start found no container.
   bool frozen_by_init_ = false;  // This host's kernel doesn't freeze for us.
   bool for_room_ = false;
   int resting_ = 0;  // Being frozen, stopped or removed: a call waits for the lock.

@@ -70,7 +70,9 @@ Async<Arrival> Sandbox::Wake(SandboxState from) {
   const absl::Status woken = co_await std::move(waking);
   if (woken.ok()) {
     ForgetRest();
-    co_return frozen ? Arrival::kWoken : Arrival::kRestarted;
+    if (frozen) co_return Arrival::kWoken;
+    // Somebody else had removed it.
+    co_return made_anew_ ? Arrival::kRebuilt : Arrival::kRestarted;
   }
   ReleaseSlot();
   SetState(from);
@@ -157,6 +159,7 @@ Async<void> Sandbox::Launch() {
   const std::string hostname = key_.text();
   CO_ASSIGN_OR_RETURN(RunningContainer running,
                       co_await context_.runtime.Start(*row_.container, volume_, hostname));
+  made_anew_ = running.made_anew;
   co_return co_await TakeOver(std::move(running), LostContainer());
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "common/counted.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/status_macros.h"
@@ -19,19 +20,6 @@ namespace asio = boost::asio;
 constexpr std::string_view kPrefix = "/dl/";
 // What a model or a chat client leaves at the end of a link that it copied.
 constexpr std::string_view kTrailing = ").,";
-
-class Counted {
- public:
-  explicit Counted(std::atomic<int>& count) : count_(count), rank_(++count) {}
-  ~Counted() { --count_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  int rank() const { return rank_; }
-
- private:
-  std::atomic<int>& count_;
-  const int rank_;
-};
 
 absl::Status WrongLink() { return absl::NotFoundError("no such link"); }
 absl::Status ExpiredLink() { return absl::OutOfRangeError("expired"); }

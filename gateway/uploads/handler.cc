@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "common/counted.h"
 #include "common/limits.h"
 #include "common/part_name.h"
 #include "common/status_macros.h"
@@ -22,19 +23,6 @@ constexpr std::string_view kPrefix = "/up/";
 constexpr std::size_t kHandOnBytes = kMaxFileChunk - kHttpPieceBytes;
 // `report (2).pdf` to `report (100).pdf`.
 constexpr int kFreeNames = 100;
-
-class Counted {
- public:
-  explicit Counted(std::atomic<int>& count) : count_(count), rank_(++count) {}
-  ~Counted() { --count_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  int rank() const { return rank_; }
-
- private:
-  std::atomic<int>& count_;
-  const int rank_;
-};
 
 http::Response Json(int status, std::string body) {
   return http::TextResponse(status, "application/json", std::move(body));

@@ -197,6 +197,7 @@ TEST_P(ContainerRuntimeTest, StopEndsEveryProcessAndStartBeginsAnew) {
   MakeVolume();
   const auto first = Start();
   ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_TRUE(first->made_anew);
 
   ASSERT_TRUE(runner_.Await(runtime_->Stop(container_)).ok());
 
@@ -204,6 +205,7 @@ TEST_P(ContainerRuntimeTest, StopEndsEveryProcessAndStartBeginsAnew) {
   EXPECT_EQ(StateOf(container_), ContainerState::kStopped);
   auto second = Start();
   ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_FALSE(second->made_anew);
   EXPECT_NE(second->init_pid, first->init_pid);
   init::TestAgent agent(std::move(second->channel));
   EXPECT_EQ(Run(agent, "echo hello"), "hello\n");

@@ -266,6 +266,7 @@ absl::StatusOr<RunningContainer> FakeRuntime::StartHere(const EngineName& name,
   ASSIGN_OR_RETURN(container.init, InitProcess::Start(options));
   container.frozen = false;
   ASSIGN_OR_RETURN(RunningContainer running, Running(name));
+  running.made_anew = entry.second;
   return running;
 }
 

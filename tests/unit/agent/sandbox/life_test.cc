@@ -135,6 +135,20 @@ TEST_P(LifeTest, LookingIsNoActivity) {
   EXPECT_TRUE(Becomes(Otter(), SandboxState::kFrozen));
 }
 
+TEST_P(LifeTest, AStoppedOneWhoseContainerSomebodyRemovedSaysThatItIsRebuilt) {
+  OutputOf(alice_, "otter", "echo kept >file");
+  clock_.Advance(limits_.idle);
+  ASSERT_TRUE(Becomes(Otter(), SandboxState::kFrozen));
+  clock_.Advance(limits_.stop_after);
+  ASSERT_TRUE(Becomes(Otter(), SandboxState::kStopped));
+  runtime_.RemoveBehind(runtime_.containers().front());
+
+  const auto rebuilt = Run(alice_, "otter", "cat file");
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.status();
+  EXPECT_EQ(rebuilt->started.arrival, Arrival::kRebuilt);
+  EXPECT_EQ(rebuilt->output, "kept\n");
+}
+
 TEST_P(LifeTest, AFrozenOneIsStoppedThenItsContainerRemovedAndTheFilesStay) {
   OutputOf(alice_, "otter", "echo kept >file");
   clock_.Advance(limits_.idle);
