@@ -154,6 +154,16 @@ sk_prepare_host() {
   sk_mount_engine_run
   sk_open_tun
   sk_write_engine_config
+  sk_mend_engine
+}
+
+# When all of the engine's processes were killed and the machine not booted since, it finds none of
+# those that its records name and refuses every call. Its remedy stops containers: none runs then.
+sk_mend_engine() {
+  local said
+  said=$(sk_podman ps -q 2>&1 >/dev/null) && return
+  [[ $said == *'system migrate'* ]] || return 0 # whatever it is, the next call shows it
+  sk_podman system migrate >/dev/null 2>&1 || true
 }
 
 sk_check_kernel() {

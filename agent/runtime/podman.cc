@@ -13,21 +13,38 @@ namespace sandkeep {
 
 namespace asio = boost::asio;
 
-// As many tokens as calls may run; a call holds one.
+// A turn among those who do something, so many at once.
 class Podman::Gate {
  public:
-  explicit Gate(const asio::any_io_executor& executor) : tokens_(executor, kMaxEngineCalls) {
-    for (int i = 0; i < kMaxEngineCalls; ++i) Give();
+  Gate(const asio::any_io_executor& executor, int turns)
+      : tokens_(executor, static_cast<std::size_t>(turns)) {
+    for (int i = 0; i < turns; ++i) Give();
   }
 
-  // False: the caller left before there was one.
-  asio::awaitable<bool> Take() {
-    const auto [error] = co_await tokens_.async_receive(asio::as_tuple(asio::use_awaitable));
-    co_return !error;
+  // Held; given back however its holder ends, also when its frame is destroyed with its executor.
+  class Turn {
+   public:
+    explicit Turn(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+    ~Turn() {
+      if (gate_) gate_->Give();
+    }
+    Turn(Turn&&) = default;
+    Turn& operator=(Turn&&) = delete;
+
+   private:
+    std::shared_ptr<Gate> gate_;
+  };
+
+  // Cancelled: the caller left before there was one.
+  static Async<Turn> Take(std::shared_ptr<Gate> gate) {
+    const auto [error] = co_await gate->tokens_.async_receive(asio::as_tuple(asio::use_awaitable));
+    if (error) co_return absl::CancelledError("the caller left");
+    co_return Turn(std::move(gate));
   }
-  void Give() { tokens_.try_send(boost::system::error_code()); }
 
  private:
+  void Give() { tokens_.try_send(boost::system::error_code()); }
+
   asio::experimental::concurrent_channel<void(boost::system::error_code)> tokens_;
 };
 
@@ -42,29 +59,49 @@ std::vector<std::string> Environment(const PodmanOptions& options) {
   };
 }
 
+// Podman's records name processes to run among, and none of them is left. It refuses a call with
+// the same exit code as a plain "no", and the remedy's name in its prose is all that tells them
+// apart.
+bool IsLockedOut(const ProcessResult& result) {
+  return result.exit_code == 1 && result.standard_output.empty() &&
+         result.standard_error.find("system migrate") != std::string::npos;
+}
+
 }  // namespace
 
 Podman::Podman(const asio::any_io_executor& executor, const PodmanOptions& options)
     : program_(options.podman),
       global_arguments_(GlobalArguments(options)),
       environment_(Environment(options)),
-      gate_(std::make_shared<Gate>(executor)) {}
+      gate_(std::make_shared<Gate>(executor, kMaxEngineCalls)),
+      mender_(std::make_shared<Gate>(executor, 1)) {}
 
 Podman::~Podman() = default;
 
 Async<ProcessResult> Podman::Call(Arguments arguments, std::chrono::milliseconds deadline) {
-  // Gives the token back however this ends, also when the frame is destroyed with its executor.
-  struct Turn {
-    std::shared_ptr<Gate> gate;
-    ~Turn() { gate->Give(); }
-  };
+  auto result = co_await CallOnce(arguments, deadline);
+  if (!result.ok() || !IsLockedOut(*result)) co_return result;
+  co_return co_await MendAndCall(std::move(arguments), deadline);
+}
+
+Async<ProcessResult> Podman::MendAndCall(Arguments arguments, std::chrono::milliseconds deadline) {
+  CO_ASSIGN_OR_RETURN(const Gate::Turn turn, co_await Gate::Take(mender_));
+  // Another may have mended it meanwhile, and mending stops what has been started since.
+  auto result = co_await CallOnce(arguments, deadline);
+  if (!result.ok() || !IsLockedOut(*result)) co_return result;
+  Log(Severity::kWarning, "engine.mend", {{"why", result->Summary()}});
+  Arguments migrate = {"system", "migrate"};
+  CO_RETURN_IF_ERROR((co_await CallOnce(std::move(migrate), deadline)).status());
+  result = co_await CallOnce(std::move(arguments), deadline);
+  if (result.ok() && IsLockedOut(*result)) co_return EngineFailure("system migrate", *result);
+  co_return result;
+}
+
+Async<ProcessResult> Podman::CallOnce(Arguments arguments, std::chrono::milliseconds deadline) {
   const std::string name = arguments.front();
   ProcessCommand command{program_, global_arguments_, environment_};
   std::move(arguments.begin(), arguments.end(), std::back_inserter(command.arguments));
-  const std::shared_ptr<Gate> gate = gate_;
-  const bool taken = co_await gate->Take();
-  if (!taken) co_return absl::CancelledError("the caller left");
-  const Turn turn{gate};
+  CO_ASSIGN_OR_RETURN(const Gate::Turn turn, co_await Gate::Take(gate_));
   auto result = co_await RunProcess(std::move(command), deadline);
   if (absl::IsNotFound(result.status())) {
     co_return absl::FailedPreconditionError(

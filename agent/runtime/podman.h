@@ -26,6 +26,8 @@ class Podman {
   Podman& operator=(const Podman&) = delete;
 
   // FailedPrecondition with the remedy: there is no podman. Unavailable: it didn't answer in time.
+  // An engine all of whose processes were killed refuses every call until its records are set
+  // right: that is done here, and the call made again.
   Async<ProcessResult> Call(Arguments arguments,
                             std::chrono::milliseconds deadline = kEngineDeadline);
 
@@ -38,10 +40,14 @@ class Podman {
  private:
   class Gate;
 
+  Async<ProcessResult> CallOnce(Arguments arguments, std::chrono::milliseconds deadline);
+  Async<ProcessResult> MendAndCall(Arguments arguments, std::chrono::milliseconds deadline);
+
   const std::string program_;
   const Arguments global_arguments_;
   const std::vector<std::string> environment_;
-  const std::shared_ptr<Gate> gate_;
+  const std::shared_ptr<Gate> gate_;    // For every call.
+  const std::shared_ptr<Gate> mender_;  // For who sets the engine right.
 };
 
 // Unavailable, for the log: which call failed, and how.

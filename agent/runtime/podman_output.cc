@@ -74,6 +74,10 @@ bool NeverRan(std::optional<std::string_view> text) {
   return text == "created" || text == "configured" || text == "initialized";
 }
 
+bool BetweenStates(std::optional<std::string_view> text) {
+  return text == "stopping" || text == "removing";
+}
+
 ContainerState StateOf(std::optional<std::string_view> text) {
   if (text == "running") return ContainerState::kRunning;
   if (text == "paused") return ContainerState::kFrozen;
@@ -153,6 +157,7 @@ absl::StatusOr<InspectedContainer> ParseInspect(std::string_view text, const Ins
   InspectedContainer container;
   container.state = StateOf(TextIn(*state, "Status"));
   container.never_ran = NeverRan(TextIn(*state, "Status"));
+  container.between_states = BetweenStates(TextIn(*state, "Status"));
   if (container.state == ContainerState::kRunning || container.state == ContainerState::kFrozen) {
     container.init_pid = PidIn(*state);
   }

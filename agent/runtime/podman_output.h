@@ -38,8 +38,9 @@ struct InspectedContainer {
   ContainerState state = ContainerState::kUnknown;
   pid_t init_pid = 0;
   std::string hostname;
-  bool never_ran = false;  // Created only: nothing has been written in it.
-  bool ours = false;       // It bears this instance's label.
+  bool never_ran = false;       // Created only: nothing has been written in it.
+  bool between_states = false;  // On its way out of one that ran: it can't be started as it is.
+  bool ours = false;            // It bears this instance's label.
 };
 absl::StatusOr<InspectedContainer> ParseInspect(std::string_view json, const InstanceId& instance);
 

@@ -162,6 +162,8 @@ TEST(ParseInspectTest, AStoppedOneHasNoPid) {
 TEST(ParseInspectTest, OnlyACreatedOneNeverRan) {
   EXPECT_TRUE(ParseInspect(Inspect("created", Labels()), Instance())->never_ran);
   EXPECT_FALSE(ParseInspect(Inspect("exited", Labels()), Instance())->never_ran);
+  EXPECT_TRUE(ParseInspect(Inspect("stopping", Labels()), Instance())->between_states);
+  EXPECT_FALSE(ParseInspect(Inspect("exited", Labels()), Instance())->between_states);
 }
 
 TEST(ParseInspectTest, ALabelOfAnotherAgentIsNotOurs) {
