@@ -173,6 +173,8 @@ inline constexpr std::size_t kMaxComplaintBytes = 300;
 // An engine call that met another one's half-done work is tried again after this time, so often.
 inline constexpr std::chrono::milliseconds kEngineRetryPause{100};
 inline constexpr int kEngineTries = 4;
+// Of podman's own remedy, when no process that its records name is left. Two were seen to do.
+inline constexpr int kEngineMends = 8;
 // What podman says of everything it has: 4,096 containers and volumes with their labels.
 inline constexpr int kMaxEngineJsonDepth = 16;
 // Less than this free and an engine call that failed has failed for it.

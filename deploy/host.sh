@@ -18,6 +18,7 @@ SK_ENGINE_RUN=$SK_RUN/engine
 SK_ENGINE_RUN_SIZE=64m
 SK_GRAPHROOT=$SK_AGENT_HOME/containers/storage
 
+SK_ENGINE_MENDS=8
 SK_SUBIDS=65536
 SK_APT_WAIT=600 # seconds to wait for another package manager
 
@@ -159,11 +160,13 @@ sk_prepare_host() {
 
 # When all of the engine's processes were killed and the machine not booted since, it finds none of
 # those that its records name and refuses every call. Its remedy stops containers: none runs then.
+# Each run gives up at the first container that it can't stop, and has it out of the way then.
 sk_mend_engine() {
-  local said
-  said=$(sk_podman ps -q 2>&1 >/dev/null) && return
-  [[ $said == *'system migrate'* ]] || return 0 # whatever it is, the next call shows it
-  sk_podman system migrate >/dev/null 2>&1 || true
+  local tries
+  for ((tries = 0; tries < SK_ENGINE_MENDS; ++tries)); do
+    [[ $(sk_podman ps -q 2>&1 >/dev/null) == *'system migrate'* ]] || return 0
+    sk_podman system migrate >/dev/null 2>&1 || true
+  done
 }
 
 sk_check_kernel() {

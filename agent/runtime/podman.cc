@@ -89,12 +89,15 @@ Async<ProcessResult> Podman::MendAndCall(Arguments arguments, std::chrono::milli
   // Another may have mended it meanwhile, and mending stops what has been started since.
   auto result = co_await CallOnce(arguments, deadline);
   if (!result.ok() || !IsLockedOut(*result)) co_return result;
-  Log(Severity::kWarning, "engine.mend", {{"why", result->Summary()}});
-  Arguments migrate = {"system", "migrate"};
-  CO_RETURN_IF_ERROR((co_await CallOnce(std::move(migrate), deadline)).status());
-  result = co_await CallOnce(std::move(arguments), deadline);
-  if (result.ok() && IsLockedOut(*result)) co_return EngineFailure("system migrate", *result);
-  co_return result;
+  // Each run gives up at the first container that it can't stop, and has it out of the way then.
+  for (int runs = 0; runs < kEngineMends; ++runs) {
+    Log(Severity::kWarning, "engine.mend", {{"why", result->Summary()}});
+    Arguments migrate = {"system", "migrate"};
+    CO_RETURN_IF_ERROR((co_await CallOnce(std::move(migrate), deadline)).status());
+    result = co_await CallOnce(arguments, deadline);
+    if (!result.ok() || !IsLockedOut(*result)) co_return result;
+  }
+  co_return EngineFailure("system migrate", *result);
 }
 
 Async<ProcessResult> Podman::CallOnce(Arguments arguments, std::chrono::milliseconds deadline) {
