@@ -12,10 +12,15 @@ using EntryPtr = JobRegistry::EntryPtr;
 void JobRegistry::Add(const EntryPtr& job) {
   order_.push_back(job);
   by_id_.emplace(job->row().id, job);
-  if (!job->settled()) SetLive(job);
+  if (job->settled()) {
+    EnterOutput(job);
+  } else {
+    SetLive(job);
+  }
 }
 
 void JobRegistry::Remove(const EntryPtr& job) {
+  LeaveOutput(job);
   job->Abandon();
   by_id_.erase(job->row().id);
   live_.erase(job->row().id);
@@ -27,12 +32,28 @@ void JobRegistry::AbandonAll() {
 }
 
 void JobRegistry::SetLive(const EntryPtr& job) {
+  LeaveOutput(job);
   live_.emplace(job->row().id, job);
   if (live_.size() == 1) return;
   for (const auto& [id, living] : live_) living->SetCompany();
 }
 
-void JobRegistry::SetSettled(const EntryPtr& job) { live_.erase(job->row().id); }
+void JobRegistry::SetSettled(const EntryPtr& job) {
+  live_.erase(job->row().id);
+  EnterOutput(job);
+}
+
+void JobRegistry::EnterOutput(const EntryPtr& job) {
+  const std::int64_t kept = job->kept_bytes();
+  if (kept == 0) return;
+  if (with_output_.emplace(job->row().ended, job->row().id).second) settled_bytes_ += kept;
+}
+
+void JobRegistry::LeaveOutput(const EntryPtr& job) {
+  if (with_output_.erase({job->row().ended, job->row().id}) > 0) {
+    settled_bytes_ -= job->kept_bytes();
+  }
+}
 
 EntryPtr JobRegistry::Find(const JobId& id) const {
   const auto found = by_id_.find(id);
@@ -63,14 +84,17 @@ std::vector<JobSnapshot> JobRegistry::List(int limit) const {
   return jobs;
 }
 
-std::vector<EntryPtr> JobRegistry::Forgettable(absl::Time ended_before) const {
+bool JobRegistry::IsForgettable(const EntryPtr& job) {
   // Held by order_ and by_id_ alone.
   constexpr long kOwners = 2;
+  return job->settled() && job->recorded() && job.use_count() == kOwners;
+}
+
+std::vector<EntryPtr> JobRegistry::Forgettable(absl::Time ended_before) const {
   std::size_t too_many = order_.size() - std::min(order_.size(), kMaxKnownJobs);
   std::vector<EntryPtr> jobs;
   for (const EntryPtr& job : order_) {
-    const bool over = job->settled() && job->recorded() && job.use_count() == kOwners;
-    if (!over || (too_many == 0 && job->row().ended >= ended_before)) continue;
+    if (!IsForgettable(job) || (too_many == 0 && job->row().ended >= ended_before)) continue;
     jobs.push_back(job);
     if (too_many > 0) --too_many;
   }
@@ -79,8 +103,8 @@ std::vector<EntryPtr> JobRegistry::Forgettable(absl::Time ended_before) const {
 
 std::int64_t JobRegistry::output_bytes() const {
   return std::accumulate(
-      order_.begin(), order_.end(), std::int64_t{0},
-      [](std::int64_t sum, const EntryPtr& job) { return sum + job->kept_bytes(); });
+      live_.begin(), live_.end(), settled_bytes_,
+      [](std::int64_t sum, const auto& entry) { return sum + entry.second->kept_bytes(); });
 }
 
 std::int64_t JobRegistry::pending_input() const {
@@ -89,13 +113,12 @@ std::int64_t JobRegistry::pending_input() const {
       [](std::int64_t sum, const auto& entry) { return sum + entry.second->pending_input(); });
 }
 
-JobRegistry::EntryPtr JobRegistry::OldestWithOutput() const {
-  EntryPtr oldest;
-  for (EntryPtr& job : Forgettable(absl::InfiniteFuture())) {
-    if (job->kept_bytes() == 0) continue;
-    if (oldest == nullptr || job->row().ended < oldest->row().ended) oldest = std::move(job);
+EntryPtr JobRegistry::OldestWithOutput() const {
+  for (const auto& [ended, id] : with_output_) {
+    const EntryPtr& job = by_id_.at(id);
+    if (IsForgettable(job)) return job;
   }
-  return oldest;
+  return nullptr;
 }
 
 int JobRegistry::running() const {

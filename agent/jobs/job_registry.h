@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -52,9 +54,17 @@ class JobRegistry {
   int left_behind() const;
 
  private:
+  static bool IsForgettable(const EntryPtr& job);
+  void EnterOutput(const EntryPtr& job);
+  void LeaveOutput(const EntryPtr& job);
+
   std::vector<EntryPtr> order_;
   absl::flat_hash_map<JobId, EntryPtr> by_id_;
   absl::flat_hash_map<JobId, EntryPtr> live_;
+  // The others, as far as they hold output, by their end; and what they hold, which stays the same.
+  // Asked for at every step of every job: a walk over all that is known would be most of its cost.
+  std::set<std::pair<absl::Time, JobId>> with_output_;
+  std::int64_t settled_bytes_ = 0;
 };
 
 }  // namespace sandkeep
