@@ -137,6 +137,13 @@ inline constexpr std::chrono::milliseconds kRpcHandshakeDeadline{5000};
 inline constexpr std::size_t kRpcMemoryBytes = 256_MiB;
 // Reading files may wait for the disk; nothing else of the agent's does so on these.
 inline constexpr int kFileReadThreads = 2;
+// Writing out what was written waits for all that others wrote to the same disk: it must not keep
+// who reads.
+inline constexpr int kFileFlushThreads = 2;
+// Of a file that is written, the agent takes the next part or has failed; its end waits until all
+// of it is on the disk.
+inline constexpr std::chrono::seconds kFilePartDeadline{60};
+inline constexpr std::chrono::seconds kFileEndDeadline{300};
 // An error's text travels in metadata, percent-encoded: three times itself in the worst case.
 inline constexpr std::size_t kMaxRpcErrorBytes = 2_KiB;
 // What HTTP/2 may hold for a stream whose reader is slow: measured at 33 MB for 20 of them, against
@@ -199,9 +206,22 @@ inline constexpr int kMaxDeletedATurn = 500;
 inline constexpr int kMaxFolderDepth = 128;
 // What one search looks at: a checkout with its packages, and no more.
 inline constexpr int kMaxWalkedEntries = 50000;
-inline constexpr std::size_t kMaxPatternBytes = 1_KiB;
+// A file is matched in steps that grow with it, and so many files may be looked at.
+inline constexpr std::size_t kMaxPatternBytes = 256;
 
-// ---- Descriptors and images ----
+// ---- Images ----
+// That are scaled at once, and that may wait for it; more are refused.
+inline constexpr int kMaxImagers = 2;
+inline constexpr std::size_t kMaxWaitingImages = 32;
+inline constexpr std::chrono::seconds kImagerDeadline{2};
+inline constexpr std::size_t kImagerMemoryBytes = 256_MiB;
+// A photograph of a good camera; it stands in the imager's memory beside its pixels.
+inline constexpr std::int64_t kMaxImageFileBytes = 64LL << 20;
+// A side of an image that is read: no format of a camera or a screen has more.
+inline constexpr int kMaxImageSide = 32768;
+inline constexpr int kMaxRenderPixels = 8000;
+inline constexpr int kMinRenderPixels = 16;
+inline constexpr std::size_t kMaxRenderedBytes = 3_MiB;
 
 // ---- HTTP ----
 inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
@@ -347,8 +367,12 @@ inline constexpr std::size_t kSearchedOutputBytes = 4_KiB;
 // until the next try while it doesn't answer.
 inline constexpr std::chrono::seconds kHostFactsAge{60};
 inline constexpr std::chrono::seconds kHostFactsRetry{2};
-// An attached image above this a side makes some clients' conversations unusable for good.
-inline constexpr int kMaxImagePixels = 8000;
+// An attached image has at most this longer side and this many bytes: what clients were seen to
+// take in any number. Larger ones are scaled.
+inline constexpr int kAttachedImagePixels = 1568;
+inline constexpr std::size_t kAttachedImageBytes = 700'000;
+// What tells an image from all else.
+inline constexpr std::int64_t kImageMagicBytes = 16;
 // What sandbox_info shows of the request and of the sandboxes.
 inline constexpr std::size_t kMaxShownHeaders = 64;
 inline constexpr std::size_t kMaxShownHeaderBytes = 200;
@@ -375,6 +399,8 @@ inline constexpr std::chrono::hours kLinkKeyOverlap{24};
 // A folder as an archive.
 inline constexpr int kMaxArchiveEntries = 50000;
 inline constexpr int kMaxArchives = 16;
+// Packing takes a processor: more of these would leave none to who waits for an answer.
+inline constexpr int kArchiveThreads = 1;
 
 // ---- Uploads ----
 // Common fronts take no request over 100 MB, some none over 32 MiB.
@@ -386,6 +412,16 @@ inline constexpr std::chrono::seconds kUploadLifetime{3600};
 inline constexpr int kMaxUploadFiles = 2000;
 inline constexpr std::size_t kMaxUploadsEach = 32;
 inline constexpr int kMaxUploadStreams = 64;
+// Of one principal: a page sends one file at a time.
+inline constexpr int kMaxUploadStreamsEach = 16;
+// However often it is extended.
+inline constexpr std::chrono::hours kMaxUploadAge{24};
+// Of one upload, the names of all its files: 128 bytes each.
+inline constexpr std::size_t kMaxUploadNameBytes = 256_KiB;
+// Uploads of one principal that are over and can still be asked for; beyond it the oldest go.
+inline constexpr std::size_t kMaxUploadsRemembered = 64;
+// Between two looks for uploads that are over, whose room is given back.
+inline constexpr std::chrono::seconds kUploadSweepInterval{60};
 
 // ---- Sandboxes ----
 // The binding beside a volume: six short lines.

@@ -73,7 +73,7 @@ std::string_view Show(std::string bytes, std::int64_t size, const EndpointSettin
   if (bytes.empty()) return " It is too large to be shown here.";
   if (const std::optional<ImageType> type = ImageTypeOf(bytes)) {
     if (bytes.size() > settings.image_max_bytes) return " The image is too large to be shown here.";
-    if (std::max(type->width, type->height) > kMaxImagePixels) {
+    if (std::max(type->width, type->height) > kMaxRenderPixels) {
       return " The image has too many pixels to be shown here: make a smaller copy to see it.";
     }
     AddImage(std::move(bytes), *type, result);
