@@ -1,8 +1,5 @@
 #include "agent/file_process/glob.h"
 
-#include <algorithm>
-
-#include "common/limits.h"
 #include "common/strings.h"
 
 namespace sandkeep {
@@ -40,53 +37,34 @@ bool IsHidden(std::string_view name) { return !name.empty() && name.front() == '
 
 }  // namespace
 
-Glob::Element Glob::ReadElement(std::string_view pattern, std::size_t& at) {
-  const char first = pattern[at++];
-  Element element;
-  if (first == '*') {
-    element.star = true;
-  } else if (first == '?') {
-    element.bytes.set();
-  } else if (first != '[' || !ReadSet(pattern, at, element.bytes)) {
-    element.bytes.set(static_cast<unsigned char>(first));
-  }
-  return element;
+void Glob::AddAnyFolders() {
+  begins_.set(accept_);
+  any_folders_.set(accept_);
+  ++accept_;
 }
 
-Glob::Part Glob::ReadPart(std::string_view pattern) {
-  Part part;
-  part.any_folders = pattern == kAnyFolders;
-  part.dotted = IsHidden(pattern);
-  for (std::size_t at = 0; at < pattern.size();) part.elements.push_back(ReadElement(pattern, at));
-  return part;
-}
-
-// The usual two-pointer walk: only the last `*` is ever tried again.
-bool Glob::MatchesName(const Part& part, std::string_view name) {
-  if (IsHidden(name) && !part.dotted) return false;
-  const std::vector<Element>& elements = part.elements;
-  constexpr auto kNone = static_cast<std::size_t>(-1);
-  std::size_t p = 0;
-  std::size_t n = 0;
-  std::size_t star = kNone;
-  std::size_t resume = 0;
-  while (n < name.size()) {
-    if (p < elements.size() && elements[p].star) {
-      star = ++p;
-      resume = n;
-      continue;
+void Glob::AddPart(std::string_view part) {
+  begins_.set(accept_);
+  if (IsHidden(part)) dotted_.set(accept_);
+  for (std::size_t at = 0; at < part.size();) {
+    const char first = part[at++];
+    // Twice is the same.
+    if (first == '*' && accept_ > 0 && stars_[accept_ - 1]) continue;
+    Bytes bytes;
+    if (first == '*') {
+      stars_.set(accept_);
+    } else if (first == '?') {
+      bytes.set();
+    } else if (first != '[' || !ReadSet(part, at, bytes)) {
+      bytes.set(static_cast<unsigned char>(first));
     }
-    if (p < elements.size() && elements[p].bytes[static_cast<unsigned char>(name[n])]) {
-      ++p;
-      ++n;
-      continue;
+    for (std::size_t byte = 0; byte < bytes.size(); ++byte) {
+      if (bytes[byte]) bytes_[byte].set(accept_);
     }
-    if (star == kNone) return false;
-    p = star;
-    n = ++resume;
+    ++accept_;
   }
-  while (p < elements.size() && elements[p].star) ++p;
-  return p == elements.size();
+  ends_.set(accept_);
+  ++accept_;
 }
 
 absl::StatusOr<Glob> Glob::Parse(std::string_view pattern) {
@@ -99,55 +77,35 @@ absl::StatusOr<Glob> Glob::Parse(std::string_view pattern) {
   if (!pattern.empty() && pattern.front() == '/') {
     return absl::InvalidArgumentError("a pattern is relative to the folder that is searched");
   }
-  std::vector<Part> parts;
+  Glob glob;
   for (const std::string_view part : Split(pattern, '/')) {
     if (part.empty() || part == ".") continue;
     if (part == "..") return absl::InvalidArgumentError("a pattern can't contain `..`");
-    // Twice is the same, and would only be tried twice as often.
-    const bool again = part == kAnyFolders && !parts.empty() && parts.back().any_folders;
-    if (!again) parts.push_back(ReadPart(part));
-  }
-  return Glob(std::move(parts));
-}
-
-// Row by row: which parts of the pattern may stand before the next name.
-bool Glob::Fits(const std::vector<std::string_view>& names, bool prefix) const {
-  std::vector<bool> at(parts_.size() + 1, false);
-  const auto settle = [this](std::vector<bool>& row) {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (row[i] && parts_[i].any_folders) row[i + 1] = true;
+    if (part != kAnyFolders) {
+      glob.AddPart(part);
+    } else if (glob.accept_ == 0 || !glob.any_folders_[glob.accept_ - 1]) {
+      glob.AddAnyFolders();
     }
-  };
-  at[0] = true;
-  settle(at);
-  for (const std::string_view name : names) {
-    std::vector<bool> next(parts_.size() + 1, false);
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (!at[i]) continue;
-      if (parts_[i].any_folders) {
-        next[i] = next[i] || !IsHidden(name);
-      } else if (MatchesName(parts_[i], name)) {
-        next[i + 1] = true;
-      }
-    }
-    settle(next);
-    at = std::move(next);
   }
-  if (!prefix) return at[parts_.size()];
-  // Some part is left for what lies below.
-  return std::find(at.begin(), at.end() - 1, true) != at.end() - 1;
+  if (glob.accept_ == 0) {
+    glob.AddPart("*");
+    glob.dotted_.set(0);
+  }
+  glob.start_.set(0);
+  glob.start_ = glob.PastAnyFolders(glob.start_);
+  return glob;
 }
 
-bool Glob::Matches(std::string_view path) const {
-  const std::vector<std::string_view> names = Split(path, '/');
-  if (parts_.empty()) return names.size() == 1;
-  return Fits(names, false);
-}
-
-bool Glob::LeadsInto(std::string_view folder) const {
-  if (parts_.empty()) return folder.empty();
-  if (folder.empty()) return true;
-  return Fits(Split(folder, '/'), true);
+Glob::State Glob::Step(const State& folder, std::string_view name) const {
+  const bool hidden = IsHidden(name);
+  State at = PastStars(folder & (hidden ? dotted_ : begins_ & ~any_folders_));
+  for (const char c : name) {
+    if (at.none()) break;
+    at = PastStars((at & bytes_[static_cast<unsigned char>(c)]) << 1 | (at & stars_));
+  }
+  State next = (at & ends_) << 1;
+  if (!hidden) next |= folder & any_folders_;
+  return PastAnyFolders(next);
 }
 
 }  // namespace sandkeep

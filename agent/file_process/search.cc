@@ -17,14 +17,15 @@ constexpr std::size_t kMaxWalkedBytes = kMaxWalkedEntries * kMaxNameBytes;
 class Search {
  public:
   explicit Search(FileQuery query) : query_(std::move(query)) {
-    folders_.push_back(query_.path.bytes());
+    folders_.push_back({query_.path.bytes(), query_.pattern.Start()});
   }
 
   bool done() const { return folders_.empty(); }
+  // Whose entries are to be added next.
   RelPath TakeFolder() {
-    const std::string folder = std::move(folders_.front());
+    folder_ = std::move(folders_.front());
     folders_.pop_front();
-    return *RelPath::Parse(folder);
+    return *RelPath::Parse(folder_.path);
   }
 
   void Add(std::vector<FileEntry> entries) {
@@ -58,20 +59,27 @@ class Search {
   }
 
  private:
+  struct Folder {
+    std::string path;
+    Glob::State state;
+  };
+
   void Look(FileEntry entry) {
-    std::string_view below = entry.path;
-    if (!query_.path.empty()) below.remove_prefix(query_.path.bytes().size() + 1);
-    if (entry.directory() && query_.pattern.LeadsInto(below)) {
+    const std::string_view name =
+        std::string_view(entry.path).substr(folder_.path.empty() ? 0 : folder_.path.size() + 1);
+    const Glob::State state = query_.pattern.Step(folder_.state, name);
+    if (entry.directory() && query_.pattern.LeadsOn(state)) {
       bytes_ += entry.path.size();
-      folders_.push_back(entry.path);
+      folders_.push_back({entry.path, state});
     }
-    if (!query_.pattern.Matches(below) || entry.path <= query_.after) return;
+    if (!query_.pattern.IsMatch(state) || entry.path <= query_.after) return;
     bytes_ += entry.path.size();
     found_.push_back(std::move(entry));
   }
 
   const FileQuery query_;
-  std::deque<std::string> folders_;
+  Folder folder_;
+  std::deque<Folder> folders_;
   std::vector<FileEntry> found_;
   int seen_ = 0;
   std::size_t bytes_ = 0;
