@@ -167,8 +167,12 @@ Async<RunningContainer> PodmanRuntime::StartPresent(const ContainerSpec& spec,
 }
 
 Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec, StartTries& tries) {
-  // A pid file says that it was started before: looking first saves a run that must fail.
+  // A pid file says that it was started before: most likely it is there, and stopped.
   if (ReadPidFile(spec.files).ok()) {
+    Arguments start = {"start", spec.name.text()};
+    CO_ASSIGN_OR_RETURN(const ProcessResult started,
+                        co_await engine_.podman().Call(std::move(start), kEngineStartDeadline));
+    if (started.succeeded()) co_return co_await TakeStarted(spec.name, spec.hostname);
     auto known = co_await engine_.Inspect(spec.name);
     if (known.ok()) co_return co_await StartPresent(spec, *std::move(known), tries);
     if (!absl::IsNotFound(known.status())) co_return known.status();

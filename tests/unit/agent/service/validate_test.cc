@@ -384,7 +384,8 @@ TEST(ValidateFilesTest, RefusesAListingOutOfRange) {
   request.set_pattern("../*.txt");
   ExpectRefused(ParseListFiles(request), "pattern");
   request.set_pattern("*.txt");
-  EXPECT_TRUE(ParseListFiles(request)->query.pattern.Matches("a.txt"));
+  const Glob pattern = ParseListFiles(request)->query.pattern;
+  EXPECT_TRUE(pattern.IsMatch(pattern.Step(pattern.Start(), "a.txt")));
   request.set_after("a");
   request.set_newest_first(true);
   ExpectRefused(ParseListFiles(request), "after");
