@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "agent/client/in_flight.h"
+#include "common/limits.h"
 #include "common/pending.h"
 #include "sandkeep/agent/v1/agent.grpc.pb.h"
 
@@ -165,13 +166,22 @@ template <typename Request, typename Response>
 using WriteMethod = void (AgentStub::*)(grpc::ClientContext*, Response*,
                                         grpc::ClientWriteReactor<Request>*);
 
+// How long the agent may take.
+struct WriteDeadlines {
+  std::chrono::milliseconds part = kFilePartDeadline;
+  std::chrono::milliseconds end = kFileEndDeadline;
+};
+
 // A stream of ours to the agent, and its one answer. Owned as StreamCall is; its coroutine writes
-// one message at a time, then waits for the end.
+// one message at a time, then waits for the end. An agent that takes too long for either is given
+// up: who sends the whole may take hours, and so the call has no deadline of its own.
 template <typename Request, typename Response>
 class WriteCall : public InFlight::Call,
                   public grpc::ClientWriteReactor<Request>,
                   public std::enable_shared_from_this<WriteCall<Request, Response>> {
  public:
+  explicit WriteCall(WriteDeadlines deadlines = {}) : deadlines_(deadlines) {}
+
   void Start(AgentStub* stub, std::shared_ptr<InFlight> in_flight,
              WriteMethod<Request, Response> method) {
     if (!in_flight->Add(this)) {
@@ -194,8 +204,12 @@ class WriteCall : public InFlight::Call,
       message_ = std::move(message);
       this->StartWrite(&message_);
     }
-    auto waiting = written_->Take(false);
-    co_return co_await std::move(waiting);
+    const auto until = std::chrono::steady_clock::now() + deadlines_.part;
+    auto cancel = [self = this->shared_from_this()] { self->Cancel(); };
+    auto waiting = written_->Take(false, std::move(cancel), until);
+    const bool written = co_await std::move(waiting);
+    if (!written && std::chrono::steady_clock::now() >= until) late_ = true;
+    co_return written;
   }
 
   // Once, after the last Write. `response` is whole when the status is OK.
@@ -205,8 +219,13 @@ class WriteCall : public InFlight::Call,
       if (!released_) this->StartWritesDone();
     }
     Release();
+    const auto until = std::chrono::steady_clock::now() + deadlines_.end;
     auto cancel = [self = this->shared_from_this()] { self->Cancel(); };
-    return end_->Take(grpc::Status::CANCELLED, std::move(cancel));
+    auto waiting = end_->Take(grpc::Status::CANCELLED, std::move(cancel), until);
+    grpc::Status end = co_await std::move(waiting);
+    const bool given_up = late_ || std::chrono::steady_clock::now() >= until;
+    if (end.error_code() != grpc::StatusCode::CANCELLED || !given_up) co_return end;
+    co_return grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "the agent takes too long");
   }
 
   void Cancel() override {
@@ -238,6 +257,8 @@ class WriteCall : public InFlight::Call,
     this->RemoveHold();
   }
 
+  const WriteDeadlines deadlines_;
+  bool late_ = false;  // The coroutine's.
   Request message_;
   Response response_;
   grpc::ClientContext context_;
