@@ -77,9 +77,12 @@ absl::Status FlushFile(int fd) {
 
 }  // namespace
 
-FileDisk::FileDisk() : threads_(kFileReadThreads) {}
+FileDisk::FileDisk() : threads_(kFileReadThreads), flushing_(kFileFlushThreads) {}
 
-FileDisk::~FileDisk() { threads_.join(); }
+FileDisk::~FileDisk() {
+  threads_.join();
+  flushing_.join();
+}
 
 Async<std::string> FileDisk::Read(File file, std::int64_t offset, std::size_t size) {
   const auto done = std::make_shared<Pending<absl::StatusOr<std::string>>>();
@@ -91,19 +94,19 @@ Async<std::string> FileDisk::Read(File file, std::int64_t offset, std::size_t si
   co_return co_await std::move(waiting);
 }
 
-Async<void> FileDisk::Do(std::function<absl::Status()> work) {
+Async<void> FileDisk::Do(boost::asio::thread_pool& threads, std::function<absl::Status()> work) {
   const auto done = std::make_shared<Pending<absl::Status>>();
-  boost::asio::post(threads_, [done, work = std::move(work)] { done->Deliver(work()); });
+  boost::asio::post(threads, [done, work = std::move(work)] { done->Deliver(work()); });
   auto waiting = done->Take(absl::CancelledError("cancelled"));
   co_return co_await std::move(waiting);
 }
 
 Async<void> FileDisk::Reserve(File file, std::int64_t size) {
-  return Do([file = std::move(file), size] { return ReserveRange(file->get(), size); });
+  return Do(threads_, [file = std::move(file), size] { return ReserveRange(file->get(), size); });
 }
 
 Async<void> FileDisk::Write(File file, std::int64_t offset, std::string data) {
-  return Do([file = std::move(file), offset, data = std::move(data)] {
+  return Do(threads_, [file = std::move(file), offset, data = std::move(data)] {
     return WriteRange(file->get(), offset, data);
   });
 }
@@ -114,14 +117,14 @@ Async<void> FileDisk::Copy(File from, File to, std::int64_t size) {
     std::function<absl::Status()> copy = [from, to, at, turn] {
       return CopyRange(from->get(), to->get(), at, turn);
     };
-    auto copying = Do(std::move(copy));
+    auto copying = Do(threads_, std::move(copy));
     CO_RETURN_IF_ERROR(co_await std::move(copying));
   }
   co_return absl::OkStatus();
 }
 
 Async<void> FileDisk::Flush(File file) {
-  return Do([file = std::move(file)] { return FlushFile(file->get()); });
+  return Do(flushing_, [file = std::move(file)] { return FlushFile(file->get()); });
 }
 
 }  // namespace sandkeep

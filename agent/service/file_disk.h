@@ -35,9 +35,10 @@ class FileDisk {
   Async<void> Flush(File file);
 
  private:
-  Async<void> Do(std::function<absl::Status()> work);
+  static Async<void> Do(boost::asio::thread_pool& threads, std::function<absl::Status()> work);
 
   boost::asio::thread_pool threads_;
+  boost::asio::thread_pool flushing_;  // Whose disk is slow keeps only those that write to it.
 };
 
 }  // namespace sandkeep

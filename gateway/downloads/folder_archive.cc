@@ -4,6 +4,7 @@
 
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/run_on.h"
 
 namespace sandkeep {
 
@@ -14,8 +15,17 @@ std::string FolderArchive::NameOf(const v1::FileInfo& info) const {
   return root_.empty() ? info.path() : info.path().substr(root_.size() + 1);
 }
 
+asio::awaitable<void> FolderArchive::Pack(std::string data) {
+  auto pack = [packed = packed_, data = std::move(data)] {
+    packed->zip.Add(data, &packed->out);
+    return true;
+  };
+  auto packing = RunOn(packers_.get_executor(), std::move(pack));
+  co_await std::move(packing);
+}
+
 asio::awaitable<bool> FolderArchive::Write() {
-  const std::string part = std::exchange(out_, std::string());
+  const std::string part = std::exchange(packed_->out, std::string());
   co_return co_await exchange_.Write(part);
 }
 
@@ -27,7 +37,7 @@ asio::awaitable<bool> FolderArchive::Send() {
     const bool going = co_await std::move(sending);
     if (!going) co_return false;
   }
-  zip_.Finish(&out_);
+  packed_->zip.Finish(&packed_->out);
   co_return co_await Write();
 }
 
@@ -62,7 +72,7 @@ asio::awaitable<bool> FolderArchive::SendFolder(std::string folder) {
 asio::awaitable<bool> FolderArchive::SendEntry(const v1::FileInfo& info) {
   if (info.type() == v1::FileInfo::DIRECTORY) {
     folders_.push_back(info.path());
-    zip_.AddFolder(NameOf(info), absl::FromUnixMillis(info.modified_ms()), &out_);
+    packed_->zip.AddFolder(NameOf(info), absl::FromUnixMillis(info.modified_ms()), &packed_->out);
     co_return co_await Write();
   }
   if (info.type() != v1::FileInfo::REGULAR) co_return true;
@@ -82,16 +92,19 @@ asio::awaitable<bool> FolderArchive::SendFile(const v1::FileInfo& info) {
     co_return true;
   }
   if (!chunk.ok()) co_return false;
-  zip_.BeginFile(NameOf(info), info.size(), info.mode(), absl::FromUnixMillis(info.modified_ms()),
-                 &out_);
+  packed_->zip.BeginFile(NameOf(info), info.size(), info.mode(),
+                         absl::FromUnixMillis(info.modified_ms()), &packed_->out);
   while (chunk.ok() && chunk->has_value()) {
-    if (info.size() > 0) zip_.Add((*chunk)->data(), &out_);
+    if (info.size() > 0) {
+      auto packing = Pack(std::move(*(*chunk)->mutable_data()));
+      co_await std::move(packing);
+    }
     const bool going = co_await Write();
     if (!going) co_return false;
     chunk = co_await stream->Next();
   }
   if (!chunk.ok()) co_return false;
-  zip_.EndFile(&out_);
+  packed_->zip.EndFile(&packed_->out);
   co_return co_await Write();
 }
 

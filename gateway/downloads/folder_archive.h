@@ -6,6 +6,8 @@
 // One coroutine's.
 #pragma once
 
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,15 @@ namespace sandkeep {
 
 class FolderArchive {
  public:
-  // Both outlive it. `root`: what the names in it are relative to.
-  FolderArchive(AgentClient& agent, http::Exchange& exchange, SandboxKey key, std::string root)
-      : agent_(agent), exchange_(exchange), key_(std::move(key)), root_(std::move(root)) {
+  // All outlive it. Files are packed on `packers`: it takes milliseconds for each chunk, in which
+  // nobody else's connection shall wait. `root`: what the names in it are relative to.
+  FolderArchive(AgentClient& agent, http::Exchange& exchange, boost::asio::thread_pool& packers,
+                SandboxKey key, std::string root)
+      : agent_(agent),
+        exchange_(exchange),
+        packers_(packers),
+        key_(std::move(key)),
+        root_(std::move(root)) {
     folders_.push_back(root_);
   }
 
@@ -32,17 +40,23 @@ class FolderArchive {
   boost::asio::awaitable<bool> SendFolder(std::string folder);
   boost::asio::awaitable<bool> SendEntry(const agent::v1::FileInfo& info);
   boost::asio::awaitable<bool> SendFile(const agent::v1::FileInfo& info);
+  boost::asio::awaitable<void> Pack(std::string data);
   boost::asio::awaitable<bool> Write();
   std::string NameOf(const agent::v1::FileInfo& info) const;
 
   AgentClient& agent_;
   http::Exchange& exchange_;
+  boost::asio::thread_pool& packers_;
   const SandboxKey key_;
   const std::string root_;
   std::vector<std::string> folders_;  // To go into; the last one first.
   int entries_ = 0;
-  ZipWriter zip_;
-  std::string out_;
+  // A packer may still be at it when the coroutine is gone.
+  struct Packed {
+    ZipWriter zip;
+    std::string out;
+  };
+  const std::shared_ptr<Packed> packed_ = std::make_shared<Packed>();
 };
 
 }  // namespace sandkeep

@@ -195,7 +195,7 @@ asio::awaitable<void> DownloadHandler::SendFolder(http::Exchange& exchange, Link
   head.headers.push_back({"Cache-Control", "private, no-store"});
   const bool begun = co_await exchange.Begin(std::move(head), std::nullopt);
   if (!begun || exchange.request().method == "HEAD") co_return;
-  FolderArchive archive(agent_, exchange, claim.key, std::move(folder));
+  FolderArchive archive(agent_, exchange, packers_, claim.key, std::move(folder));
   const bool whole = co_await archive.Send();
   if (whole) co_await exchange.End();
 }

@@ -9,10 +9,12 @@
 #pragma once
 
 #include <atomic>
+#include <boost/asio/thread_pool.hpp>
 #include <optional>
 #include <string>
 
 #include "agent/client/agent_client.h"
+#include "common/limits.h"
 #include "gateway/downloads/byte_range.h"
 #include "gateway/downloads/link.h"
 #include "gateway/downloads/mime_types.h"
@@ -58,6 +60,7 @@ class DownloadHandler : public http::Handler {
   const AccessKeys& keys_;
   std::atomic<int> running_{0};
   std::atomic<int> archives_{0};
+  boost::asio::thread_pool packers_{kArchiveThreads};
 };
 
 }  // namespace sandkeep
