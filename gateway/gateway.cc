@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "agent/client/agent_client.h"
+#include "common/async.h"
 #include "common/clock.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/notify.h"
+#include "common/pause.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "common/this_process.h"
@@ -47,6 +49,13 @@ void RunThreads(asio::io_context& io) {
   for (std::thread& thread : others) thread.join();
 }
 
+asio::awaitable<void> SweepUploads(Uploads& uploads) {
+  for (;;) {
+    co_await uploads.Sweep();
+    co_await Pause(kUploadSweepInterval);
+  }
+}
+
 void DrainOnSignal(asio::signal_set& signals, asio::io_context& io, http::Server& server) {
   signals.async_wait([&io, &server](const boost::system::error_code& error, int signal) {
     if (error) return;
@@ -66,7 +75,13 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   ASSIGN_OR_RETURN(Database db, OpenGatewayDatabase(settings.state_dir));
   ASSIGN_OR_RETURN(Database links_db, OpenGatewayDatabase(settings.state_dir));
   LinkTable link_table(std::move(links_db));
-  RETURN_IF_ERROR(link_table.Prepare(settings.sign_key, SystemRandom(), SystemClock()));
+  ASSIGN_OR_RETURN(const bool sign_key_taken,
+                   link_table.Prepare(settings.sign_key, SystemRandom(), SystemClock()));
+  if (!sign_key_taken) {
+    Log(Severity::kWarning, "links.sign_key_ignored",
+        {{"why", "MCP_SIGN_KEY is only the first key, and the keys were rotated since"},
+         {"remedy", "for another key run `sandkeep-gateway links rotate`, and unset it"}});
+  }
   ASSIGN_OR_RETURN(LinkSecrets link_secrets, link_table.Load());
   LinkBook link_book(std::move(link_secrets));
   ASSIGN_OR_RETURN(http::HostPolicy policy, http::HostPolicy::Make(settings.names));
@@ -81,7 +96,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   ASSIGN_OR_RETURN(const std::unique_ptr<AgentClient> agent, ConnectToAgent(settings.agent_socket));
   ASSIGN_OR_RETURN(const std::unique_ptr<AccessKeys> keys,
                    AccessKeys::Start(KeyTable(std::move(db)), SystemClock(),
-                                     [&] { link_book.ReadAgain(link_table); }));
+                                     [&] { return link_book.ReadAgain(link_table); }));
   ASSIGN_OR_RETURN(Database sign_ins, OpenGatewayDatabase(settings.state_dir));
   ASSIGN_OR_RETURN(const std::unique_ptr<oauth::Server> oauth,
                    oauth::Server::Start(std::move(sign_ins), *keys, SystemRandom(), SystemClock()));
@@ -112,6 +127,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
                    http::Server::Listen(io, router, options));
   DrainOnSignal(signals, io, *server);
   server->Start();
+  Spawn(io.get_executor(), "uploads.sweep", SweepUploads(*uploads));
   Log(Severity::kInfo, "gateway.listening",
       {{"address", server->address()}, {"version", SANDKEEP_VERSION}});
   if (keys->empty()) {

@@ -1,18 +1,15 @@
 #include "gateway/downloads/link_book.h"
 
-#include "common/log.h"
+#include "common/status_macros.h"
 
 namespace sandkeep {
 
-void LinkBook::ReadAgain(LinkTable& table) {
-  absl::StatusOr<LinkSecrets> secrets = table.Load();
-  if (!secrets.ok()) {
-    Log(Severity::kWarning, "links.unreadable", {{"why", secrets.status()}});
-    return;
-  }
-  auto fresh = std::make_shared<const LinkSecrets>(*std::move(secrets));
+absl::Status LinkBook::ReadAgain(LinkTable& table) {
+  ASSIGN_OR_RETURN(LinkSecrets secrets, table.Load());
+  auto fresh = std::make_shared<const LinkSecrets>(std::move(secrets));
   const std::lock_guard lock(mutex_);
   secrets_.swap(fresh);
+  return absl::OkStatus();
 }
 
 }  // namespace sandkeep

@@ -22,7 +22,7 @@ class LinkBook {
   }
 
   // Blocks on the disk; what can't be read leaves what was known.
-  void ReadAgain(LinkTable& table);
+  absl::Status ReadAgain(LinkTable& table);
 
  private:
   mutable std::mutex mutex_;

@@ -31,8 +31,10 @@ absl::Status LinkTable::Insert(const Secret& secret, const Clock& clock) {
   return insert.BindBlob(1, secret.Reveal()).Bind(2, absl::ToUnixMillis(clock.Now())).Run();
 }
 
-absl::Status LinkTable::Prepare(const Secret& configured, Random& random, const Clock& clock) {
-  return db_.Transact([&]() -> absl::Status {
+absl::StatusOr<bool> LinkTable::Prepare(const Secret& configured, Random& random,
+                                        const Clock& clock) {
+  bool taken = true;
+  const absl::Status prepared = db_.Transact([&]() -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<LinkKey> keys, Keys());
     if (keys.empty()) {
       return Insert(configured.empty() ? Secret(random.Bytes(kSigningKeyBytes)) : configured,
@@ -44,8 +46,12 @@ absl::Status LinkTable::Prepare(const Secret& configured, Random& random, const 
     const bool known = std::any_of(keys.begin(), keys.end(), [&](const LinkKey& key) {
       return key.secret.Reveal() == configured.Reveal();
     });
-    return configured.empty() || rotated || known ? absl::OkStatus() : Insert(configured, clock);
+    if (configured.empty() || known) return absl::OkStatus();
+    taken = !rotated;
+    return rotated ? absl::OkStatus() : Insert(configured, clock);
   });
+  RETURN_IF_ERROR(prepared);
+  return taken;
 }
 
 absl::StatusOr<LinkSecrets> LinkTable::Load() {

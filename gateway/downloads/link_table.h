@@ -39,8 +39,9 @@ class LinkTable {
 
   // Makes the first key if there is none, out of `configured` (MCP_SIGN_KEY), or 32 random bytes if
   // that is empty. A configured one that wasn't there before is taken up as well, unless the keys
-  // have been rotated: from then on they are the database's alone.
-  absl::Status Prepare(const Secret& configured, Random& random, const Clock& clock);
+  // have been rotated: from then on they are the database's alone. False: that is so, and the
+  // configured one, which is none of them, counts for nothing.
+  absl::StatusOr<bool> Prepare(const Secret& configured, Random& random, const Clock& clock);
 
   absl::StatusOr<LinkSecrets> Load();
 

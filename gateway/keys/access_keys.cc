@@ -11,7 +11,7 @@
 namespace sandkeep {
 
 absl::StatusOr<std::unique_ptr<AccessKeys>> AccessKeys::Start(KeyTable table, const Clock& clock,
-                                                              std::function<void()> also) {
+                                                              Also also) {
   // In this order: a change between the two is read again.
   ASSIGN_OR_RETURN(const std::int64_t version, table.Version());
   ASSIGN_OR_RETURN(KnownKeys known, table.Load());
@@ -19,8 +19,8 @@ absl::StatusOr<std::unique_ptr<AccessKeys>> AccessKeys::Start(KeyTable table, co
       new AccessKeys(std::move(table), clock, std::move(also), version, std::move(known)));
 }
 
-AccessKeys::AccessKeys(KeyTable table, const Clock& clock, std::function<void()> also,
-                       std::int64_t version, KnownKeys known)
+AccessKeys::AccessKeys(KeyTable table, const Clock& clock, Also also, std::int64_t version,
+                       KnownKeys known)
     : clock_(clock),
       table_(std::move(table)),
       also_(std::move(also)),
@@ -88,8 +88,12 @@ void AccessKeys::ReadAgainIfChanged() {
         {{"why", version.ok() ? known.status() : version.status()}});
     return;
   }
-  version_ = *version;
-  if (also_) also_();
+  const absl::Status also = also_ ? also_() : absl::OkStatus();
+  if (also.ok()) {
+    version_ = *version;
+  } else {
+    Log(Severity::kWarning, "keys.rest_unreadable", {{"why", also}});
+  }
   // Sign-ins are written to the same database, and mean nothing here.
   if (*known == *Snapshot()) return;
   auto fresh = std::make_shared<const KnownKeys>(*std::move(known));

@@ -23,10 +23,12 @@ namespace sandkeep {
 class AccessKeys {
  public:
   // Reads the table and starts the thread. `clock` says when rotated keys end. `also` is called on
-  // the thread after whatever change of the database: it has more than keys.
+  // the thread after whatever change of the database, which has more than keys, and again until it
+  // succeeds: what it failed to read may be a revocation.
+  using Also = std::function<absl::Status()>;
   static absl::StatusOr<std::unique_ptr<AccessKeys>> Start(KeyTable table,
                                                            const Clock& clock = SystemClock(),
-                                                           std::function<void()> also = {});
+                                                           Also also = {});
   ~AccessKeys();
   AccessKeys(const AccessKeys&) = delete;
   AccessKeys& operator=(const AccessKeys&) = delete;
@@ -41,8 +43,7 @@ class AccessKeys {
   bool empty() const;
 
  private:
-  AccessKeys(KeyTable table, const Clock& clock, std::function<void()> also, std::int64_t version,
-             KnownKeys known);
+  AccessKeys(KeyTable table, const Clock& clock, Also also, std::int64_t version, KnownKeys known);
 
   void Refresh();
   bool WaitForNextRefresh();
@@ -53,8 +54,8 @@ class AccessKeys {
 
   // The thread's alone once it runs.
   KeyTable table_;
-  const std::function<void()> also_;
-  std::int64_t version_;
+  const Also also_;
+  std::int64_t version_;  // Of which all has been read.
 
   // Guards what stands below it, up to the thread.
   mutable std::mutex mutex_;

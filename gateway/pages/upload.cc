@@ -17,7 +17,9 @@ const say = document.getElementById('say');
 const done = document.getElementById('done');
 const base = location.pathname.replace(/\/*$/, '/');
 const piece = Number(drop.dataset.piece);
+const one = drop.dataset.one === 'yes';
 let left = Number(drop.dataset.left);
+let taken = false;
 const queue = [];
 let busy = false;
 let sent = 0;
@@ -41,15 +43,25 @@ function row(name, size) {
   return {text, bar, name, size};
 }
 
+const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)),
+  (byte) => byte.toString(16).padStart(2, '0')).join('');
+
 function add(file, path) {
   const name = path || file.webkitRelativePath || file.name;
   const entry = row(name, file.size);
+  entry.id = newId();
+  if (one && taken) {
+    entry.text.textContent += ': not taken, one file was asked for';
+    entry.text.className = 'problem';
+    return;
+  }
   if (file.size > left) {
     entry.text.textContent += ': too large, ' + words(left) + ' are left';
     entry.text.className = 'problem';
     return;
   }
   left -= file.size;
+  taken = true;
   queue.push({file, entry});
   run();
 }
@@ -62,6 +74,7 @@ function put(file, url, from, to, entry) {
       request.setRequestHeader('Content-Range', 'bytes ' + from + '-' + (to - 1) + '/' + file.size);
     }
     request.setRequestHeader('Content-Type', 'application/octet-stream');
+    request.setRequestHeader('Upload-Id', entry.id);
     request.upload.onprogress = (event) => { entry.bar.value = from + event.loaded; };
     request.onloadend = () => {
       const offset = request.getResponseHeader('Upload-Offset');
@@ -71,9 +84,11 @@ function put(file, url, from, to, entry) {
   });
 }
 
-async function offsetOf(file, url) {
-  const answer = await fetch(url, {method: 'HEAD', headers: {'Upload-Length': String(file.size)}});
-  return Number(answer.headers.get('Upload-Offset') || 0);
+async function look(file, url, entry) {
+  const headers = {'Upload-Length': String(file.size), 'Upload-Id': entry.id};
+  const answer = await fetch(url, {method: 'HEAD', headers});
+  return {offset: Number(answer.headers.get('Upload-Offset') || 0),
+    whole: answer.headers.get('Upload-Complete') === '?1'};
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -90,7 +105,11 @@ async function send(file, entry) {
     if (answer.status === 400) return 'this name can’t be taken';
     tries += 1;
     await pause(Math.min(500 * 2 ** tries, 10000));
-    try { from = answer.offset !== null ? answer.offset : await offsetOf(file, url); } catch { }
+    try {
+      const now = answer.offset !== null ? answer : await look(file, url, entry);
+      if (now.whole) return '';
+      from = now.offset;
+    } catch { }
   }
   return 'it didn’t work; add the file again to go on where it stopped';
 }
@@ -103,6 +122,7 @@ async function run() {
     say.textContent = 'Sending ' + entry.name + ' …';
     const problem = await send(file, entry);
     if (problem) {
+      taken = false;
       entry.text.textContent = entry.name + ': ' + problem;
       entry.text.className = 'problem';
     } else {
@@ -156,7 +176,8 @@ window.addEventListener('beforeunload', (event) => { if (busy) event.preventDefa
 std::string UploadPage(const UploadPageView& view) {
   std::string body = StrCat(
       "<h1>Hand files to your sandbox</h1>\n<div id=\"work\">\n<div id=\"drop\" data-piece=\"",
-      kMaxUploadPieceBytes / 2, "\" data-left=\"", view.left_bytes, "\">\n<p>Drop ",
+      kMaxUploadPieceBytes / 2, "\" data-left=\"", view.left_bytes,
+      view.folder ? "" : "\" data-one=\"yes", "\">\n<p>Drop ",
       view.folder ? "files or folders" : "a file", " here, or pick ", view.folder ? "them" : "it",
       ".</p>\n<div class=\"actions\">\n<label class=\"button main-action\">Pick ",
       view.folder ? "files<input type=\"file\" id=\"files\" multiple>"

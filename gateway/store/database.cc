@@ -11,7 +11,7 @@ namespace sandkeep {
 namespace {
 
 // Only ever appended to.
-constexpr std::array<std::string_view, 3> kMigrations = {{R"sql(
+constexpr std::array<std::string_view, 4> kMigrations = {{R"sql(
 CREATE TABLE principals (
   id TEXT NOT NULL PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -153,6 +153,15 @@ CREATE TABLE upload_parts (
   size INTEGER NOT NULL,
   PRIMARY KEY (upload, path)
 ) STRICT, WITHOUT ROWID;
+)sql",
+                                                          R"sql(
+-- When it was opened: it ends some time after, however often it is extended.
+ALTER TABLE uploads ADD COLUMN opened_ms INTEGER NOT NULL DEFAULT 0;
+UPDATE uploads SET opened_ms = expires_ms - 3600000;
+
+-- What its sender called it: who asks once more is told what became of it.
+ALTER TABLE upload_files ADD COLUMN sent_as BLOB NOT NULL DEFAULT x'';
+ALTER TABLE upload_files ADD COLUMN sent_id TEXT NOT NULL DEFAULT '';
 )sql"}};
 
 // A page that was damaged is otherwise found only when it is needed.

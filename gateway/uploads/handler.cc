@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "common/counted.h"
 #include "common/limits.h"
@@ -11,6 +12,7 @@
 #include "common/strings.h"
 #include "gateway/downloads/percent.h"
 #include "gateway/pages/upload.h"
+#include "gateway/uploads/pace.h"
 
 namespace sandkeep {
 namespace {
@@ -23,6 +25,8 @@ constexpr std::string_view kPrefix = "/up/";
 constexpr std::size_t kHandOnBytes = kMaxFileChunk - kHttpPieceBytes;
 // `report (2).pdf` to `report (100).pdf`.
 constexpr int kFreeNames = 100;
+// 128 bits in hexadecimal, and any UUID without its dashes.
+constexpr std::size_t kMaxIdChars = 32;
 
 http::Response Json(int status, std::string body) {
   return http::TextResponse(status, "application/json", std::move(body));
@@ -32,7 +36,16 @@ http::Response Received(int status, std::int64_t bytes, bool whole) {
   http::Response response =
       Json(status, StrCat("{\"received\":", bytes, ",\"whole\":", whole ? "true" : "false", "}\n"));
   response.headers.push_back({"Upload-Offset", StrCat(bytes)});
+  response.headers.push_back({"Upload-Complete", whole ? "?1" : "?0"});
   return response;
+}
+
+// No status: nobody is there to be answered.
+http::Response NoAnswer() { return {.status = 0, .headers = {}, .body = ""}; }
+
+bool IsId(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxIdChars &&
+         std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isalnum(c); });
 }
 
 http::Response Told(const absl::Status& status) {
@@ -49,6 +62,8 @@ http::Response Told(const absl::Status& status) {
       return http::ErrorResponse(409, "conflict", text);
     case absl::StatusCode::kResourceExhausted:
       return http::ErrorResponse(413, "too_large", text);
+    case absl::StatusCode::kFailedPrecondition:
+      return http::ErrorResponse(429, "busy", text);
     default:
       return http::ErrorResponse(503, "unavailable", "the sandbox can't be reached; try again");
   }
@@ -91,7 +106,7 @@ asio::awaitable<void> UploadHandler::Handle(http::Exchange& exchange) {
     co_return;
   }
   http::Response response = co_await Answer(exchange);
-  // No status: the sender is gone, and nobody is there to be answered.
+  if (response.status == 429) response.headers.push_back({"Retry-After", "5"});
   if (response.status != 0) co_await exchange.Send(std::move(response));
 }
 
@@ -107,6 +122,7 @@ asio::awaitable<http::Response> UploadHandler::Answer(http::Exchange& exchange) 
     grant = absl::NotFoundError("its principal was removed");
   }
   if (encoded.empty() && request.method == "GET") {
+    if (grant.ok() && grant->filled) grant = absl::OutOfRangeError("its file is there");
     if (!grant.ok()) co_return PageOfError(grant.status());
     http::Response page = http::TextResponse(
         200, "text/html; charset=utf-8",
@@ -146,7 +162,8 @@ asio::awaitable<http::Response> UploadHandler::Answer(http::Exchange& exchange) 
         StrCat("a piece has at most ", kMaxUploadPieceBytes, " bytes, all that are announced"));
   }
   absl::StatusOr<Item> item =
-      ItemOf(*std::move(grant), *name, range.has_value() ? range->total : *length);
+      ItemOf(*std::move(grant), *name, range.has_value() ? range->total : *length,
+             request.Find("upload-id"));
   if (!item.ok()) co_return Told(item.status());
   if (!takes) co_return co_await Status(*std::move(item));
   co_return co_await Take(exchange, *std::move(item), range);
@@ -154,8 +171,13 @@ asio::awaitable<http::Response> UploadHandler::Answer(http::Exchange& exchange) 
 
 absl::StatusOr<UploadHandler::Item> UploadHandler::ItemOf(Uploads::Grant grant,
                                                           const std::string& name,
-                                                          std::int64_t size) {
+                                                          std::int64_t size,
+                                                          const std::string* id) {
   if (size > kMaxUploadBytes) return absl::ResourceExhaustedError("the file is too large");
+  if (id != nullptr && !IsId(*id)) {
+    return absl::InvalidArgumentError(
+        StrCat("Upload-Id is letters and digits, at most ", kMaxIdChars));
+  }
   ASSIGN_OR_RETURN(RelPath path, RelPath::Parse(name));
   if (path.empty()) return absl::InvalidArgumentError("name the file in the address");
   const std::string& place = grant.request.path;
@@ -163,11 +185,13 @@ absl::StatusOr<UploadHandler::Item> UploadHandler::ItemOf(Uploads::Grant grant,
   const std::string full =
       grant.request.folder ? StrCat(place, place.empty() ? "" : "/", path.bytes()) : place;
   ASSIGN_OR_RETURN(path, RelPath::Parse(full));
-  return Item{.grant = std::move(grant), .file = {.path = path.bytes(), .size = size}};
+  SentFile sent{.path = path.bytes(), .size = size, .id = id == nullptr ? "" : *id};
+  return Item{.grant = std::move(grant), .sent = std::move(sent)};
 }
 
 v1::WriteFileHeader UploadHandler::HeaderOf(const Item& item, std::int64_t offset) {
-  v1::WriteFileHeader header = UploadHeader(item.grant.hash, item.grant.request, item.file);
+  const mcp::ArrivedFile part{.path = item.sent.path, .size = item.sent.size};
+  v1::WriteFileHeader header = UploadHeader(item.grant.hash, item.grant.request, part);
   header.set_offset(offset);
   // Many files at once must not end each other; the one that was asked for takes its place.
   if (item.grant.request.folder) header.set_if_etag("-");
@@ -175,6 +199,8 @@ v1::WriteFileHeader UploadHandler::HeaderOf(const Item& item, std::int64_t offse
 }
 
 asio::awaitable<http::Response> UploadHandler::Status(Item item) {
+  const bool arrived = uploads_.ArrivedAs(item.grant.hash, item.sent, false).has_value();
+  if (arrived) co_return Received(200, item.sent.size, true);
   const v1::WriteFileHeader header = HeaderOf(item, 0);
   v1::StatFileRequest look;
   *look.mutable_sandbox() = header.sandbox();
@@ -184,16 +210,22 @@ asio::awaitable<http::Response> UploadHandler::Status(Item item) {
   if (!part.ok()) co_return Told(part.status());
   // Of one that is all there only the end is missing, which a PUT alone makes: the last byte is
   // asked for once more.
-  const std::int64_t most = std::max<std::int64_t>(item.file.size - 1, 0);
+  const std::int64_t most = std::max<std::int64_t>(item.sent.size - 1, 0);
   co_return Received(200, std::clamp<std::int64_t>(part->size(), 0, most), false);
 }
 
 asio::awaitable<http::Response> UploadHandler::Take(http::Exchange& exchange, Item item,
                                                     std::optional<ContentRange> range) {
-  auto beginning = uploads_.Begin(item.grant.hash, item.file.path, item.file.size);
+  const std::int64_t first = range.has_value() ? range->first : 0;
+  const std::optional<mcp::ArrivedFile> before =
+      uploads_.ArrivedAs(item.grant.hash, item.sent, first > 0);
+  if (before.has_value()) co_return co_await Drain(exchange, *before);
+  if (item.grant.filled) {
+    co_return Told(absl::OutOfRangeError("one file was asked for, and it has arrived"));
+  }
+  auto beginning = uploads_.Begin(item.grant.hash, item.sent.path, item.sent.size);
   const auto transfer = co_await std::move(beginning);
   if (!transfer.ok()) co_return Told(transfer.status());
-  const std::int64_t first = range.has_value() ? range->first : 0;
   v1::WriteFileHeader header = HeaderOf(item, first);
   if (!range.has_value()) {
     // A whole file begins anew, whatever an earlier try left.
@@ -202,39 +234,42 @@ asio::awaitable<http::Response> UploadHandler::Take(http::Exchange& exchange, It
     const auto forget = agent_.WriteFile(std::move(anew));
     (co_await forget->Finish()).IgnoreError();
   }
-  auto passing = Pass(exchange, header);
+  auto passing = Pass(exchange, header, **transfer);
   std::optional<absl::StatusOr<v1::WriteFileResponse>> passed = co_await std::move(passing);
-  if (!passed.has_value()) co_return http::Response{.status = 0, .headers = {}, .body = ""};
+  if (!passed.has_value()) co_return NoAnswer();
   absl::StatusOr<v1::WriteFileResponse> written = *std::move(passed);
-  if (written.ok() && !written->has_info() && written->received() == item.file.size) {
+  if (written.ok() && !written->has_info() && written->received() == item.sent.size) {
     // All of its bytes came in an earlier try, whose end was lost.
-    header.set_offset(item.file.size);
+    header.set_offset(item.sent.size);
     const auto ending = agent_.WriteFile(header);
     written = co_await ending->Finish();
   }
   if (absl::IsAlreadyExists(written.status())) written = co_await TakeFreeName(std::move(header));
   if (!written.ok()) co_return Told(written.status());
   if (written->has_info()) {
-    mcp::ArrivedFile file{.path = written->info().path(), .size = item.file.size};
+    mcp::ArrivedFile file{.path = written->info().path(), .size = item.sent.size};
     const absl::Status told =
-        co_await uploads_.Arrived(item.grant.hash, item.file.path, std::move(file));
+        co_await uploads_.Arrived(item.grant.hash, item.sent, std::move(file));
     if (!told.ok()) co_return Told(told);
-    co_return Received(201, item.file.size, true);
+    co_return Received(201, item.sent.size, true);
   }
-  const std::int64_t expected = first + (range.has_value() ? range->length : item.file.size);
+  const std::int64_t expected = first + (range.has_value() ? range->length : item.sent.size);
   if (written->received() != expected) co_return Received(409, written->received(), false);
   const absl::Status extended = co_await uploads_.Extend(item.grant.hash);
   co_return extended.ok() ? Received(200, expected, false) : Told(extended);
 }
 
 asio::awaitable<std::optional<absl::StatusOr<v1::WriteFileResponse>>> UploadHandler::Pass(
-    http::Exchange& exchange, v1::WriteFileHeader header) {
+    http::Exchange& exchange, v1::WriteFileHeader header, const Uploads::Transfer& transfer) {
   const std::unique_ptr<FileSink> sink = agent_.WriteFile(std::move(header));
   std::string held;
+  Pace pace;
   for (;;) {
+    const auto asked = std::chrono::steady_clock::now();
     auto reading = exchange.ReadPart();
     const std::optional<std::string> part = co_await std::move(reading);
-    if (!part.has_value()) co_return std::nullopt;
+    if (!part.has_value() || !transfer.MayGoOn()) co_return std::nullopt;
+    if (!pace.Keeps(std::chrono::steady_clock::now() - asked, part->size())) co_return std::nullopt;
     held += *part;
     if (!part->empty() && held.size() < kHandOnBytes) continue;
     std::string data = std::exchange(held, std::string());
@@ -244,6 +279,19 @@ asio::awaitable<std::optional<absl::StatusOr<v1::WriteFileResponse>>> UploadHand
   }
   absl::StatusOr<v1::WriteFileResponse> done = co_await sink->Finish();
   co_return std::optional<absl::StatusOr<v1::WriteFileResponse>>(std::move(done));
+}
+
+asio::awaitable<http::Response> UploadHandler::Drain(http::Exchange& exchange,
+                                                     mcp::ArrivedFile file) {
+  Pace pace;
+  for (;;) {
+    const auto asked = std::chrono::steady_clock::now();
+    auto reading = exchange.ReadPart();
+    const std::optional<std::string> part = co_await std::move(reading);
+    if (!part.has_value()) co_return NoAnswer();
+    if (part->empty()) co_return Received(201, file.size, true);
+    if (!pace.Keeps(std::chrono::steady_clock::now() - asked, part->size())) co_return NoAnswer();
+  }
 }
 
 Async<v1::WriteFileResponse> UploadHandler::TakeFreeName(v1::WriteFileHeader header) {

@@ -1,9 +1,13 @@
 // /up/<token>/…: the page on which a person hands files in, and the bytes of them.
 //
 //   GET  /up/<token>/          the page
-//   HEAD /up/<token>/<name>    how much of that file has come: Upload-Offset (Upload-Length: its
-//   size) PUT  /up/<token>/<name>    the file, or with Content-Range a piece of it, at most 32 MiB
+//   HEAD /up/<token>/<name>    how much of that file has come: Upload-Offset, Upload-Complete
+//                              (Upload-Length: its size)
+//   PUT  /up/<token>/<name>    the file, or with Content-Range a piece of it, at most 32 MiB
 //   POST /up/<token>/          the person is done
+//
+// A sender that names its file by an Upload-Id of its own may send it once more when it didn't hear
+// that it had arrived: it is told so, and there is no second one.
 //
 // The token is the permission. A file stands in the workspace once it is whole; until then its
 // bytes lie beside their place, and are found again after whatever death. Bodies are streamed: a
@@ -37,19 +41,23 @@ class UploadHandler : public http::Handler {
   // A file of an upload: how the agent knows it.
   struct Item {
     Uploads::Grant grant;
-    mcp::ArrivedFile file;  // Its path in the workspace, and the whole's size.
+    SentFile sent;
   };
 
   boost::asio::awaitable<http::Response> Answer(http::Exchange& exchange);
   static absl::StatusOr<Item> ItemOf(Uploads::Grant grant, const std::string& name,
-                                     std::int64_t size);
+                                     std::int64_t size, const std::string* id);
   // Looks, and neither makes nor ends anything.
   boost::asio::awaitable<http::Response> Status(Item item);
   boost::asio::awaitable<http::Response> Take(http::Exchange& exchange, Item item,
                                               std::optional<ContentRange> range);
-  // The agent's word after a piece; nullopt: the sender is gone.
+  // The agent's word after a piece; nullopt: the sender is gone, or to be given up.
   boost::asio::awaitable<std::optional<absl::StatusOr<agent::v1::WriteFileResponse>>> Pass(
-      http::Exchange& exchange, agent::v1::WriteFileHeader header);
+      http::Exchange& exchange, agent::v1::WriteFileHeader header,
+      const Uploads::Transfer& transfer);
+  // What is sent again of a file that is there.
+  static boost::asio::awaitable<http::Response> Drain(http::Exchange& exchange,
+                                                      mcp::ArrivedFile file);
   // A name that is taken makes room for both.
   Async<agent::v1::WriteFileResponse> TakeFreeName(agent::v1::WriteFileHeader header);
   static agent::v1::WriteFileHeader HeaderOf(const Item& item, std::int64_t offset);

@@ -14,14 +14,24 @@ UploadRow* Find(std::vector<UploadRow>& rows, const std::string& hash) {
   return row == rows.end() ? nullptr : &*row;
 }
 
-// Of both lists: upload, path, size.
-absl::Status ReadInto(Statement& read, std::vector<UploadRow>& rows,
-                      std::vector<mcp::ArrivedFile> UploadRow::* list) {
+absl::Status ReadFiles(Statement read, std::vector<UploadRow>& rows) {
   for (;;) {
     ASSIGN_OR_RETURN(const bool more, read.Step());
     if (!more) return absl::OkStatus();
     UploadRow* const row = Find(rows, read.Text(0));
-    if (row != nullptr) (row->*list).push_back({read.Text(1), read.Int(2)});
+    if (row == nullptr) continue;
+    row->files.push_back({.file = {.path = read.Text(1), .size = read.Int(2)},
+                          .sent_as = read.Text(3),
+                          .sent_id = read.Text(4)});
+  }
+}
+
+absl::Status ReadParts(Statement read, std::vector<UploadRow>& rows) {
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool more, read.Step());
+    if (!more) return absl::OkStatus();
+    UploadRow* const row = Find(rows, read.Text(0));
+    if (row != nullptr) row->parts.push_back({.path = read.Text(1), .size = read.Int(2)});
   }
 }
 
@@ -30,7 +40,7 @@ absl::Status ReadInto(Statement& read, std::vector<UploadRow>& rows,
 absl::StatusOr<std::vector<UploadRow>> UploadTable::Load() {
   ASSIGN_OR_RETURN(Statement read,
                    db_.Prepare("SELECT hash, principal, label, path, folder, max_bytes, "
-                               "expires_ms, done FROM uploads"));
+                               "expires_ms, done, opened_ms FROM uploads"));
   std::vector<UploadRow> rows;
   for (;;) {
     ASSIGN_OR_RETURN(const bool more, read.Step());
@@ -41,16 +51,18 @@ absl::StatusOr<std::vector<UploadRow>> UploadTable::Load() {
                                 .path = read.Text(3),
                                 .folder = read.Int(4) != 0,
                                 .max_bytes = read.Int(5)},
+                    .opened = absl::FromUnixMillis(read.Int(8)),
                     .expires = absl::FromUnixMillis(read.Int(6)),
                     .done = read.Int(7) != 0,
                     .files = {},
                     .parts = {}});
   }
   ASSIGN_OR_RETURN(Statement files,
-                   db_.Prepare("SELECT upload, path, size FROM upload_files ORDER BY id"));
-  RETURN_IF_ERROR(ReadInto(files, rows, &UploadRow::files));
+                   db_.Prepare("SELECT upload, path, size, sent_as, sent_id FROM upload_files "
+                               "ORDER BY id"));
+  RETURN_IF_ERROR(ReadFiles(std::move(files), rows));
   ASSIGN_OR_RETURN(Statement parts, db_.Prepare("SELECT upload, path, size FROM upload_parts"));
-  RETURN_IF_ERROR(ReadInto(parts, rows, &UploadRow::parts));
+  RETURN_IF_ERROR(ReadParts(std::move(parts), rows));
   return rows;
 }
 
@@ -58,7 +70,7 @@ absl::Status UploadTable::Add(const UploadRow& row) {
   ASSIGN_OR_RETURN(
       Statement add,
       db_.Prepare("INSERT INTO uploads (hash, principal, label, path, folder, max_bytes, "
-                  "expires_ms, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)"));
+                  "expires_ms, done, opened_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)"));
   return add.BindBlob(1, row.hash)
       .BindText(2, row.request.principal)
       .BindText(3, row.request.label)
@@ -66,6 +78,7 @@ absl::Status UploadTable::Add(const UploadRow& row) {
       .Bind(5, row.request.folder ? 1 : 0)
       .Bind(6, row.request.max_bytes)
       .Bind(7, absl::ToUnixMillis(row.expires))
+      .Bind(8, absl::ToUnixMillis(row.opened))
       .Run();
 }
 
@@ -93,14 +106,14 @@ absl::Status UploadTable::DropPart(std::string_view hash, std::string_view path)
   return drop.BindBlob(1, hash).BindBlob(2, path).Run();
 }
 
-absl::Status UploadTable::AddFile(std::string_view hash, std::string_view part,
-                                  const mcp::ArrivedFile& file) {
+absl::Status UploadTable::AddFile(std::string_view hash, const UploadedFile& file) {
   return db_.Transact([&]() -> absl::Status {
-    ASSIGN_OR_RETURN(
-        Statement add,
-        db_.Prepare("INSERT INTO upload_files (upload, path, size) VALUES (?1, ?2, ?3)"));
-    RETURN_IF_ERROR(add.BindBlob(1, hash).BindBlob(2, file.path).Bind(3, file.size).Run());
-    return DropPart(hash, part);
+    ASSIGN_OR_RETURN(Statement add,
+                     db_.Prepare("INSERT INTO upload_files (upload, path, size, sent_as, sent_id) "
+                                 "VALUES (?1, ?2, ?3, ?4, ?5)"));
+    add.BindBlob(1, hash).BindBlob(2, file.file.path).Bind(3, file.file.size);
+    RETURN_IF_ERROR(add.BindBlob(4, file.sent_as).BindText(5, file.sent_id).Run());
+    return DropPart(hash, file.sent_as);
   });
 }
 

@@ -18,12 +18,26 @@
 
 namespace sandkeep {
 
+// A file as its sender names it.
+struct SentFile {
+  std::string path;  // In the workspace, as asked for.
+  std::int64_t size = 0;
+  std::string id;  // Of the sender's choice, for one file; empty: none.
+};
+
+struct UploadedFile {
+  mcp::ArrivedFile file;  // What it became.
+  std::string sent_as;    // Its path then.
+  std::string sent_id;
+};
+
 struct UploadRow {
   std::string hash;  // Of the token.
   mcp::UploadRequest request;
+  absl::Time opened;
   absl::Time expires;
   bool done = false;
-  std::vector<mcp::ArrivedFile> files;
+  std::vector<UploadedFile> files;
   std::vector<mcp::ArrivedFile> parts;  // That began; `size` is the whole's.
 };
 
@@ -39,7 +53,7 @@ class UploadTable {
   absl::Status AddPart(std::string_view hash, const mcp::ArrivedFile& part);
   absl::Status DropPart(std::string_view hash, std::string_view path);
   // In the part's place.
-  absl::Status AddFile(std::string_view hash, std::string_view part, const mcp::ArrivedFile& file);
+  absl::Status AddFile(std::string_view hash, const UploadedFile& file);
   // With all that it has.
   absl::Status Drop(std::string_view hash);
 

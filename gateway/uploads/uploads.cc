@@ -60,22 +60,55 @@ Uploads::Uploads(UploadTable table, std::vector<UploadRow> rows, AgentClient& ag
 
 Uploads::~Uploads() { thread_.join(); }
 
+absl::Time Uploads::EndOf(const Upload& upload) const {
+  return upload.row.opened + absl::FromChrono(kMaxUploadAge);
+}
+
+// What is on its way may come to its end.
 bool Uploads::IsOver(const Upload& upload) const {
-  return upload.row.done || upload.row.expires <= clock_.Now();
+  const absl::Time now = clock_.Now();
+  const bool idle = upload.row.expires <= now && upload.moving.empty();
+  return upload.row.done || idle || EndOf(upload) <= now;
 }
 
 std::int64_t Uploads::UsedBytes(const Upload& upload) {
   std::int64_t used = 0;
-  for (const mcp::ArrivedFile& file : upload.row.files) used += file.size;
+  for (const UploadedFile& file : upload.row.files) used += file.file.size;
   for (const mcp::ArrivedFile& part : upload.row.parts) used += part.size;
   return used;
 }
 
+std::size_t Uploads::NameBytes(const Upload& upload) {
+  std::size_t bytes = 0;
+  for (const UploadedFile& file : upload.row.files) bytes += file.file.path.size();
+  for (const mcp::ArrivedFile& part : upload.row.parts) bytes += part.path.size();
+  return bytes;
+}
+
+int Uploads::StreamsOf(const std::string& principal) const {
+  std::size_t streams = 0;
+  for (const auto& [hash, upload] : uploads_) {
+    if (upload.row.request.principal == principal) streams += upload.moving.size();
+  }
+  return static_cast<int>(streams);
+}
+
+Uploads::Count Uploads::CountOf(const std::string& principal) const {
+  Count count;
+  for (const auto& [hash, upload] : uploads_) {
+    if (upload.row.request.principal != principal) continue;
+    ++count.all;
+    if (!IsOver(upload)) ++count.open;
+  }
+  return count;
+}
+
 mcp::UploadView Uploads::ViewOf(const Upload& upload) const {
   mcp::UploadView view;
-  view.files = upload.row.files;
+  for (const UploadedFile& file : upload.row.files) view.files.push_back(file.file);
   view.under_way = static_cast<int>(upload.moving.size());
-  view.over = IsOver(upload);
+  const bool filled = !upload.row.request.folder && !view.files.empty();
+  view.over = IsOver(upload) || filled;
   return view;
 }
 
@@ -88,18 +121,19 @@ Async<mcp::OpenedUpload> Uploads::Open(mcp::UploadRequest request) {
   UploadRow row;
   row.hash = Sha256(token);
   row.request = std::move(request);
-  row.expires = clock_.Now() + absl::FromChrono(kUploadLifetime);
-  auto clearing = Clear(Leftovers());
-  const absl::Status cleared = co_await std::move(clearing);
-  if (!cleared.ok()) Log(Severity::kWarning, "uploads.not_cleared", {{"why", cleared}});
+  row.opened = clock_.Now();
+  row.expires = row.opened + absl::FromChrono(kUploadLifetime);
   {
     const std::lock_guard lock(mutex_);
-    const auto open = std::count_if(uploads_.begin(), uploads_.end(), [&](const auto& entry) {
-      return entry.second.row.request.principal == row.request.principal && !IsOver(entry.second);
-    });
-    if (static_cast<std::size_t>(open) >= kMaxUploadsEach) {
+    const Count count = CountOf(row.request.principal);
+    if (count.open >= kMaxUploadsEach) {
       co_return absl::ResourceExhaustedError(
           StrCat(kMaxUploadsEach, " uploads are open already: use one of them, or wait an hour."));
+    }
+    // Twice: until the next sweep there may be more than are remembered.
+    if (count.all >= kMaxUploadsEach + 2 * kMaxUploadsRemembered) {
+      co_return absl::ResourceExhaustedError(
+          "Too many uploads were opened lately: try again in some minutes.");
     }
     uploads_[row.hash].row = row;
   }
@@ -151,17 +185,38 @@ absl::StatusOr<Uploads::Grant> Uploads::Find(std::string_view token) const {
   if (IsOver(upload)) return absl::OutOfRangeError("this upload is over");
   return Grant{.hash = hash,
                .request = upload.row.request,
-               .expires = upload.row.expires,
-               .left_bytes = upload.row.request.max_bytes - UsedBytes(upload)};
+               .left_bytes = upload.row.request.max_bytes - UsedBytes(upload),
+               .filled = !upload.row.request.folder && !upload.row.files.empty()};
+}
+
+std::optional<mcp::ArrivedFile> Uploads::ArrivedAs(const std::string& hash, const SentFile& sent,
+                                                   bool goes_on) const {
+  const std::lock_guard lock(mutex_);
+  const auto upload = uploads_.find(hash);
+  if (upload == uploads_.end() || (sent.id.empty() && !goes_on)) return std::nullopt;
+  const UploadRow& row = upload->second.row;
+  // What began again under this name is another file.
+  const bool begun = std::any_of(row.parts.begin(), row.parts.end(), [&](const auto& part) {
+    return part.path == sent.path && part.size == sent.size;
+  });
+  if (sent.id.empty() && begun) return std::nullopt;
+  const auto found = std::find_if(row.files.begin(), row.files.end(), [&](const auto& file) {
+    return file.sent_as == sent.path && file.file.size == sent.size && file.sent_id == sent.id;
+  });
+  if (found == row.files.end()) return std::nullopt;
+  return found->file;
 }
 
 absl::Status Uploads::Admit(const std::string& hash, const std::string& path, std::int64_t size,
-                            bool* is_new) {
+                            bool* is_new, absl::Time* end) {
   const std::lock_guard lock(mutex_);
   const auto found = uploads_.find(hash);
   if (found == uploads_.end()) return NoSuchUpload();
   Upload& upload = found->second;
   if (upload.moving.contains(path)) return absl::AbortedError("this file is on its way already");
+  if (StreamsOf(upload.row.request.principal) >= kMaxUploadStreamsEach) {
+    return absl::FailedPreconditionError("too many files are on their way at once");
+  }
   std::vector<mcp::ArrivedFile>& parts = upload.row.parts;
   const auto known = std::find_if(parts.begin(), parts.end(), [&](const mcp::ArrivedFile& part) {
     return part.path == path && part.size == size;
@@ -173,16 +228,21 @@ absl::Status Uploads::Admit(const std::string& hash, const std::string& path, st
   if (*is_new && parts.size() + upload.row.files.size() >= kMaxUploadFiles) {
     return absl::ResourceExhaustedError("too many files in one upload");
   }
+  if (*is_new && NameBytes(upload) + path.size() > kMaxUploadNameBytes) {
+    return absl::ResourceExhaustedError("the names of one upload's files are too long together");
+  }
   if (*is_new) parts.push_back({path, size});
   upload.moving.insert(path);
+  *end = EndOf(upload);
   return absl::OkStatus();
 }
 
 Async<std::unique_ptr<Uploads::Transfer>> Uploads::Begin(std::string hash, std::string path,
                                                          std::int64_t size) {
   bool is_new = false;
-  CO_RETURN_IF_ERROR(Admit(hash, path, size, &is_new));
-  auto transfer = std::make_unique<Transfer>(*this, hash, path);
+  absl::Time end;
+  CO_RETURN_IF_ERROR(Admit(hash, path, size, &is_new, &end));
+  auto transfer = std::make_unique<Transfer>(*this, hash, path, end);
   if (!is_new) co_return std::move(transfer);
   auto add = [this, hash, part = mcp::ArrivedFile{path, size}] {
     return table_.AddPart(hash, part);
@@ -204,14 +264,22 @@ bool Uploads::IsForgotten(const UploadRow& row) const {
   return row.expires < clock_.Now() - kRemembered;
 }
 
-std::vector<UploadRow> Uploads::Leftovers() const {
+std::vector<Uploads::Leftover> Uploads::Leftovers() const {
   const std::lock_guard lock(mutex_);
-  std::vector<UploadRow> rows;
+  std::vector<const UploadRow*> over;
   for (const auto& [hash, upload] : uploads_) {
-    if (!IsOver(upload) || !upload.moving.empty()) continue;
-    if (IsForgotten(upload.row) || !upload.row.parts.empty()) rows.push_back(upload.row);
+    if (IsOver(upload) && upload.moving.empty()) over.push_back(&upload.row);
   }
-  return rows;
+  std::sort(over.begin(), over.end(),
+            [](const auto* a, const auto* b) { return a->expires > b->expires; });
+  absl::flat_hash_map<std::string, std::size_t> newer;  // By principal.
+  std::vector<Leftover> leftovers;
+  for (const UploadRow* row : over) {
+    const bool forget =
+        newer[row->request.principal]++ >= kMaxUploadsRemembered || IsForgotten(*row);
+    if (forget || !row->parts.empty()) leftovers.push_back({.row = *row, .forget = forget});
+  }
+  return leftovers;
 }
 
 Async<bool> Uploads::ClearPart(UploadRow row, mcp::ArrivedFile part) {
@@ -235,18 +303,18 @@ Async<bool> Uploads::ClearPart(UploadRow row, mcp::ArrivedFile part) {
   co_return true;
 }
 
-Async<void> Uploads::Clear(std::vector<UploadRow> rows) {
-  for (const UploadRow& row : rows) {
+Async<void> Uploads::Clear(std::vector<Leftover> leftovers) {
+  for (const auto& [row, forget] : leftovers) {
     bool all = true;
     for (const mcp::ArrivedFile& part : row.parts) {
       auto clearing = ClearPart(row, part);
       CO_ASSIGN_OR_RETURN(const bool cleared, co_await std::move(clearing));
       all = all && cleared;
     }
-    if (!all || !IsForgotten(row)) continue;
-    auto forget = [this, hash = row.hash] { return table_.Drop(hash); };
-    auto forgetting = RunOn(thread_.get_executor(), std::move(forget));
-    CO_RETURN_IF_ERROR(co_await std::move(forgetting));
+    if (!all || !forget) continue;
+    auto drop = [this, hash = row.hash] { return table_.Drop(hash); };
+    auto dropping = RunOn(thread_.get_executor(), std::move(drop));
+    CO_RETURN_IF_ERROR(co_await std::move(dropping));
     const std::lock_guard lock(mutex_);
     uploads_.erase(row.hash);
   }
@@ -254,27 +322,29 @@ Async<void> Uploads::Clear(std::vector<UploadRow> rows) {
 }
 
 Async<void> Uploads::Extend(std::string hash) {
-  const absl::Time expires = clock_.Now() + absl::FromChrono(kUploadLifetime);
+  absl::Time expires = clock_.Now() + absl::FromChrono(kUploadLifetime);
   {
     const std::lock_guard lock(mutex_);
     const auto found = uploads_.find(hash);
     if (found == uploads_.end()) co_return NoSuchUpload();
+    expires = std::min(expires, EndOf(found->second));
     found->second.row.expires = expires;
   }
   auto set = [this, hash, expires] { return table_.Extend(hash, expires); };
   co_return co_await RunOn(thread_.get_executor(), std::move(set));
 }
 
-Async<void> Uploads::Arrived(std::string hash, std::string path, mcp::ArrivedFile file) {
-  auto add = [this, hash, path, file] { return table_.AddFile(hash, path, file); };
+Async<void> Uploads::Arrived(std::string hash, SentFile sent, mcp::ArrivedFile file) {
+  const UploadedFile arrived{.file = std::move(file), .sent_as = sent.path, .sent_id = sent.id};
+  auto add = [this, hash, arrived] { return table_.AddFile(hash, arrived); };
   auto adding = RunOn(thread_.get_executor(), std::move(add));
   CO_RETURN_IF_ERROR(co_await std::move(adding));
   const std::lock_guard lock(mutex_);
   const auto found = uploads_.find(hash);
   if (found == uploads_.end()) co_return NoSuchUpload();
   std::erase_if(found->second.row.parts,
-                [&](const mcp::ArrivedFile& part) { return part.path == path; });
-  found->second.row.files.push_back(std::move(file));
+                [&](const mcp::ArrivedFile& part) { return part.path == sent.path; });
+  found->second.row.files.push_back(arrived);
   co_return absl::OkStatus();
 }
 
@@ -289,10 +359,14 @@ Async<void> Uploads::End(std::string hash) {
   auto end = [this, hash] { return table_.End(hash); };
   auto ending = RunOn(thread_.get_executor(), std::move(end));
   CO_RETURN_IF_ERROR(co_await std::move(ending));
+  co_await Sweep();
+  co_return absl::OkStatus();
+}
+
+boost::asio::awaitable<void> Uploads::Sweep() {
   auto clearing = Clear(Leftovers());
   const absl::Status cleared = co_await std::move(clearing);
   if (!cleared.ok()) Log(Severity::kWarning, "uploads.not_cleared", {{"why", cleared}});
-  co_return absl::OkStatus();
 }
 
 }  // namespace sandkeep

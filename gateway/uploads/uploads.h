@@ -1,9 +1,9 @@
 // The open uploads: in memory for every look, in the database for a restart. What began and never
-// became whole is taken back from the workspace when its upload is over, at the latest when the
-// next one is opened. Thread-safe; what is written waits on a thread of its own.
+// became whole is taken back from the workspace when its upload is over, by Sweep at the latest.
+// What is over can still be asked for, for a day and within bounds. Thread-safe; what is written
+// waits on a thread of its own.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <memory>
@@ -39,22 +39,31 @@ class Uploads : public mcp::UploadDesk {
   struct Grant {
     std::string hash;
     mcp::UploadRequest request;
-    absl::Time expires;
     std::int64_t left_bytes = 0;
+    bool filled = false;  // One file was asked for, and it is there.
   };
   absl::StatusOr<Grant> Find(std::string_view token) const;
 
+  // What this very file became, if it has arrived: its sender may not have heard of it. One without
+  // an id is only known by the rest of it, after what came before: `goes_on`.
+  std::optional<mcp::ArrivedFile> ArrivedAs(const std::string& hash, const SentFile& sent,
+                                            bool goes_on) const;
+
   // A piece of a file of `size` bytes is on its way, as long as the transfer lives; the whole size
   // counts against the cap. ResourceExhausted: there is no more room, or too many files. Aborted:
-  // it is on its way already.
+  // it is on its way already. FailedPrecondition: too many of this principal's are.
   class Transfer;
   Async<std::unique_ptr<Transfer>> Begin(std::string hash, std::string path, std::int64_t size);
-  // It has a piece more: its time begins anew.
+  // It has a piece more: its time begins anew, but not beyond kMaxUploadAge.
   Async<void> Extend(std::string hash);
-  // The file that began as `path` is whole; `file` says what it became.
-  Async<void> Arrived(std::string hash, std::string path, mcp::ArrivedFile file);
+  // It is whole; `file` says what it became.
+  Async<void> Arrived(std::string hash, SentFile sent, mcp::ArrivedFile file);
   // The person is done.
   Async<void> End(std::string hash);
+
+  // Takes back what nobody will finish, and forgets what is too old or too much. To be called every
+  // kUploadSweepInterval.
+  boost::asio::awaitable<void> Sweep();
 
  private:
   struct Upload {
@@ -67,17 +76,30 @@ class Uploads : public mcp::UploadDesk {
           const Clock& clock);
   mcp::UploadView ViewOf(const Upload& upload) const;
   bool IsOver(const Upload& upload) const;
+  absl::Time EndOf(const Upload& upload) const;
   static std::int64_t UsedBytes(const Upload& upload);
+  static std::size_t NameBytes(const Upload& upload);
+  int StreamsOf(const std::string& principal) const;
+  // Open ones and, of those that are over, those that are remembered.
+  struct Count {
+    std::size_t open = 0;
+    std::size_t all = 0;
+  };
+  Count CountOf(const std::string& principal) const;
   static void Wake(Upload& upload);
   absl::Status Admit(const std::string& hash, const std::string& path, std::int64_t size,
-                     bool* is_new);
+                     bool* is_new, absl::Time* end);
   void Stop(const std::string& hash, const std::string& path);
   bool IsForgotten(const UploadRow& row) const;
-  // Uploads that are over, with parts, which nobody will finish, or forgotten.
-  std::vector<UploadRow> Leftovers() const;
-  // False: it may still be there, and is tried again with the next upload.
+  // An upload that is over, with parts, which nobody will finish, or to be forgotten.
+  struct Leftover {
+    UploadRow row;
+    bool forget = false;
+  };
+  std::vector<Leftover> Leftovers() const;
+  // False: it may still be there, and is tried again with the next sweep.
   Async<bool> ClearPart(UploadRow row, mcp::ArrivedFile part);
-  Async<void> Clear(std::vector<UploadRow> rows);
+  Async<void> Clear(std::vector<Leftover> leftovers);
 
   AgentClient& agent_;
   Random& random_;
@@ -95,9 +117,11 @@ agent::v1::WriteFileHeader UploadHeader(std::string_view hash, const mcp::Upload
 // A piece of a file is on its way as long as it lives.
 class Uploads::Transfer {
  public:
-  Transfer(Uploads& owner, std::string hash, std::string path)
-      : owner_(owner), hash_(std::move(hash)), path_(std::move(path)) {}
+  Transfer(Uploads& owner, std::string hash, std::string path, absl::Time end)
+      : owner_(owner), hash_(std::move(hash)), path_(std::move(path)), end_(end) {}
   ~Transfer() { owner_.Stop(hash_, path_); }
+  // Its upload isn't too old yet.
+  bool MayGoOn() const { return owner_.clock_.Now() < end_; }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -105,6 +129,7 @@ class Uploads::Transfer {
   Uploads& owner_;
   const std::string hash_;
   const std::string path_;
+  const absl::Time end_;
 };
 
 }  // namespace sandkeep

@@ -57,6 +57,15 @@ def test_what_is_too_large_is_said_before_it_is_sent(browser, alice, label, tmp_
     assert browser.complaints() == []
 
 
+def test_a_page_for_one_file_takes_one_and_says_so(browser, alice, label):
+    _, url = open_upload(alice, label, path="one.txt")
+    browser.open(url)
+    browser.run("add(new File(['first'], 'a.txt')); add(new File(['other'], 'b.txt'))")
+    wait_for("the first to arrive", lambda: text_of(browser, "#say") == "1 file arrived.", 20)
+    assert "not taken, one file was asked for" in text_of(browser, "#list")
+    assert alice.output(label, "cat one.txt") == "first"
+
+
 def test_a_screen_reader_finds_its_way(browser, alice, label):
     _, url = open_upload(alice, label)
     browser.open(url)

@@ -137,6 +137,34 @@ def test_another_principal_waits_for_nothing(alice, bob, label):
     assert bob.call("wait_upload", sandbox=label, upload=name).is_error
 
 
+def test_an_arrival_that_its_sender_did_not_hear_of_makes_no_second_file(alice, label):
+    _, url = open_upload(alice, label)
+
+    def last(**headers):
+        return put(alice, url, "f", b"y" * 10, Content_Range="bytes 10-19/20", **headers)
+
+    # By the id that the sender gave it, and by what came before the last piece.
+    for headers in ({"Upload_Id": "a1"}, {}):
+        assert put(alice, url, "f", b"x" * 10, Content_Range="bytes 0-9/20", **headers).status == 200
+        assert [last(**headers).status for _ in range(3)] == [201] * 3
+    path = urllib.parse.urlsplit(url).path + "f"
+    asked = alice.send("HEAD", path, headers={"Upload-Length": "20", "Upload-Id": "a1"})
+    assert (asked.headers["upload-offset"], asked.headers["upload-complete"]) == ("20", "?1")
+    assert put(alice, url, "f", b"x" * 20, Upload_Id="a1").status == 201
+    assert put(alice, url, "f", b"x", Upload_Id="no/id").status == 400
+    assert alice.output(label, "ls -A").splitlines() == ["f", "f (2)"]
+
+
+def test_where_one_file_was_asked_for_no_second_one_is_taken(alice, label):
+    name, url = open_upload(alice, label, path="a.txt")
+    assert put(alice, url, "first.txt", b"first", Upload_Id="a").status == 201
+    assert put(alice, url, "second.txt", b"other", Upload_Id="b").status == 410
+    assert put(alice, url, "first.txt", b"first", Upload_Id="a").status == 201
+    assert alice.send("GET", urllib.parse.urlsplit(url).path).status == 410
+    assert alice.output(label, "cat a.txt; ls -A") == "firsta.txt\n"
+    assert "a.txt, 5 bytes" in alice.call("wait_upload", sandbox=label, upload=name).text
+
+
 def test_asking_how_much_has_come_makes_nothing_and_ends_nothing(alice, label):
     _, url = open_upload(alice, label)
 

@@ -243,24 +243,25 @@ class LinkTableTest : public testing::Test {
 
 TEST_F(LinkTableTest, TheFirstKeyIsMadeOnceOrTheConfiguredOne) {
   LinkTable table = Open();
-  ASSERT_EQ(table.Prepare(Secret(), random_, clock_), absl::OkStatus());
+  ASSERT_TRUE(*table.Prepare(Secret(), random_, clock_));
   const std::vector<std::string> made = Keys(table);
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0].size(), 32u);
-  ASSERT_EQ(table.Prepare(Secret(), random_, clock_), absl::OkStatus());
+  ASSERT_TRUE(*table.Prepare(Secret(), random_, clock_));
   EXPECT_EQ(Keys(table), made);
   // Given later, and only then again and again.
-  ASSERT_EQ(table.Prepare(Secret("configured"), random_, clock_), absl::OkStatus());
-  ASSERT_EQ(table.Prepare(Secret("configured"), random_, clock_), absl::OkStatus());
+  ASSERT_TRUE(*table.Prepare(Secret("configured"), random_, clock_));
+  ASSERT_TRUE(*table.Prepare(Secret("configured"), random_, clock_));
   EXPECT_EQ(Keys(table), (std::vector<std::string>{"configured", made[0]}));
 }
 
 TEST_F(LinkTableTest, AfterARotationTheConfiguredKeySignsNoMore) {
   LinkTable table = Open();
-  ASSERT_EQ(table.Prepare(Secret("configured"), random_, clock_), absl::OkStatus());
+  ASSERT_TRUE(*table.Prepare(Secret("configured"), random_, clock_));
   ASSERT_EQ(table.Rotate(absl::Hours(1), random_, clock_), absl::OkStatus());
-  ASSERT_EQ(table.Prepare(Secret("configured"), random_, clock_), absl::OkStatus());
-  ASSERT_EQ(table.Prepare(Secret("another"), random_, clock_), absl::OkStatus());
+  ASSERT_TRUE(*table.Prepare(Secret("configured"), random_, clock_));
+  EXPECT_FALSE(*table.Prepare(Secret("another"), random_, clock_));
+  EXPECT_TRUE(*table.Prepare(Secret(), random_, clock_));
   const LinkSecrets secrets = *table.Load();
   ASSERT_EQ(secrets.keys.size(), 2u);
   EXPECT_NE(secrets.keys[0].secret.Reveal(), "configured");
@@ -273,7 +274,7 @@ TEST_F(LinkTableTest, AfterARotationTheConfiguredKeySignsNoMore) {
 
 TEST_F(LinkTableTest, RevocationsAreKeptAsLongAsTheyMatter) {
   LinkTable table = Open();
-  ASSERT_EQ(table.Prepare(Secret(), random_, clock_), absl::OkStatus());
+  ASSERT_TRUE(*table.Prepare(Secret(), random_, clock_));
   ASSERT_EQ(table.RevokeAllOf("key-1"), absl::OkStatus());
   ASSERT_EQ(table.RevokeAllOf("key-1"), absl::OkStatus());
   EXPECT_EQ(table.Load()->epochs.at("key-1"), 2);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -168,6 +169,18 @@ TEST_F(KeysTest, ARunningGatewayRefusesARemovedKeyWithinASecond) {
   ASSERT_EQ(Command({"remove", "ann"}), 0);
 
   EXPECT_TRUE(Within(milliseconds(1000), [&] { return !keys->Find(key).has_value(); }));
+}
+
+// Else a revocation that couldn't be read at once would never be.
+TEST_F(KeysTest, WhatTheDatabaseHasBesidesKeysIsReadUntilThatSucceeds) {
+  std::atomic<int> tries{0};
+  auto keys = *AccessKeys::Start(Table(), clock_, [&tries]() -> absl::Status {
+    return ++tries < 3 ? absl::UnavailableError("busy") : absl::OkStatus();
+  });
+  const std::string key = Added("ann");
+  EXPECT_TRUE(Within(milliseconds(5000), [&] { return tries >= 3; }));
+  // The keys themselves don't wait for it.
+  EXPECT_TRUE(keys->Find(key).has_value());
 }
 
 TEST_F(KeysTest, AnAlmostRightKeyIsWrong) {

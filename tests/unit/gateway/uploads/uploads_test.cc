@@ -9,8 +9,10 @@
 #include <string>
 
 #include "common/limits.h"
+#include "common/strings.h"
 #include "gateway/store/database.h"
 #include "gateway/uploads/content_range.h"
+#include "gateway/uploads/pace.h"
 #include "tests/fakes/await.h"
 #include "tests/fakes/fake_agent_client.h"
 #include "tests/fakes/fake_clock.h"
@@ -56,6 +58,13 @@ class UploadsTest : public testing::Test {
   absl::Status Begin(const std::string& hash, std::string path, std::int64_t size) {
     return runner_.Await(uploads_->Begin(hash, std::move(path), size)).status();
   }
+  void Sweep() {
+    auto sweep = [](Uploads& uploads) -> Async<void> {
+      co_await uploads.Sweep();
+      co_return absl::OkStatus();
+    };
+    EXPECT_EQ(runner_.Await(sweep(*uploads_)), absl::OkStatus());
+  }
   mcp::UploadView Look(const mcp::OpenedUpload& opened) {
     return *runner_.Await(uploads_->Wait("key-1", "amber", opened.name, steady_clock::now()));
   }
@@ -72,7 +81,8 @@ TEST_F(UploadsTest, AFileThatArrivedIsToldAfterARestartToo) {
   const mcp::OpenedUpload opened = Open();
   const std::string hash = HashOf(opened);
   EXPECT_EQ(Begin(hash, "in/a", 10), absl::OkStatus());
-  EXPECT_EQ(runner_.Await(uploads_->Arrived(hash, "in/a", {"in/a (2)", 10})), absl::OkStatus());
+  EXPECT_EQ(runner_.Await(uploads_->Arrived(hash, {"in/a", 10, ""}, {"in/a (2)", 10})),
+            absl::OkStatus());
   Start();
   const mcp::UploadView view = Look(opened);
   ASSERT_EQ(view.files.size(), 1u);
@@ -139,14 +149,115 @@ TEST_F(UploadsTest, WhatCouldNotBeTakenBackIsTriedAgain) {
   Start();
   clock_.Advance(absl::FromChrono(kUploadLifetime) + absl::Hours(25));
   agent_.write_file.calls.Fail(absl::UnavailableError("away"));
-  Open();
+  Sweep();
   EXPECT_EQ(asked(), 3u);
   agent_.write_file.calls.Fail(absl::NotFoundError("gone"));
-  Open();
+  Sweep();
   EXPECT_EQ(asked(), 4u);
   Start();
-  Open();
+  Sweep();
   EXPECT_EQ(asked(), 4u) << "once it is gone";
+}
+
+TEST_F(UploadsTest, RoomThatNobodyWillFillIsGivenBackThoughNobodyCallsAgain) {
+  EXPECT_EQ(Begin(HashOf(Open()), "half", 10), absl::OkStatus());
+  Sweep();
+  EXPECT_TRUE(agent_.write_file.calls.requests().empty()) << "its time isn't over";
+  clock_.Advance(absl::FromChrono(kUploadLifetime));
+  Sweep();
+  ASSERT_EQ(agent_.write_file.calls.requests().size(), 1u);
+  EXPECT_TRUE(agent_.write_file.calls.requests()[0].header.abandon());
+}
+
+TEST_F(UploadsTest, NoPieceExtendsAnUploadBeyondADay) {
+  const mcp::OpenedUpload opened = Open();
+  const std::string hash = HashOf(opened);
+  const auto moving = runner_.Await(uploads_->Begin(hash, "slow", 10));
+  for (int hour = 0; hour < 23; ++hour) {
+    clock_.Advance(absl::Hours(1));
+    EXPECT_EQ(runner_.Await(uploads_->Extend(hash)), absl::OkStatus());
+  }
+  EXPECT_TRUE((*moving)->MayGoOn());
+  clock_.Advance(absl::Hours(1));
+  EXPECT_FALSE((*moving)->MayGoOn());
+  EXPECT_TRUE(absl::IsOutOfRange(uploads_->Find(TokenOf(opened)).status()));
+}
+
+TEST_F(UploadsTest, WhatIsOnItsWayMayComeToItsEnd) {
+  const mcp::OpenedUpload opened = Open();
+  auto moving = runner_.Await(uploads_->Begin(HashOf(opened), "large", 10));
+  clock_.Advance(absl::FromChrono(kUploadLifetime) + absl::Seconds(1));
+  EXPECT_TRUE(uploads_->Find(TokenOf(opened)).ok());
+  moving->reset();
+  EXPECT_FALSE(uploads_->Find(TokenOf(opened)).ok());
+}
+
+TEST_F(UploadsTest, OfWhatIsOverABoundedNumberIsRemembered) {
+  mcp::OpenedUpload first;
+  mcp::OpenedUpload last;
+  for (std::size_t i = 0; i <= kMaxUploadsRemembered; ++i) {
+    last = Open();
+    if (i == 0) first = last;
+    EXPECT_EQ(runner_.Await(uploads_->End(HashOf(last))), absl::OkStatus());
+    clock_.Advance(absl::Seconds(1));
+  }
+  const auto wait = [&](const mcp::OpenedUpload& opened) {
+    return runner_.Await(uploads_->Wait("key-1", "amber", opened.name, steady_clock::now()))
+        .status();
+  };
+  EXPECT_TRUE(absl::IsNotFound(wait(first)));
+  EXPECT_EQ(wait(last), absl::OkStatus());
+  Start();
+  EXPECT_TRUE(absl::IsNotFound(wait(first)));
+}
+
+TEST_F(UploadsTest, TheNamesOfOneUploadAreBounded) {
+  const std::string hash = HashOf(Open(1 << 20));
+  const std::string name(kMaxPathBytes - 10, 'x');
+  absl::Status begun = absl::OkStatus();
+  std::size_t taken = 0;
+  while (begun.ok() && taken < 1000) begun = Begin(hash, StrCat(name, ++taken), 1);
+  EXPECT_TRUE(absl::IsResourceExhausted(begun));
+  EXPECT_LE(taken, kMaxUploadNameBytes / name.size() + 1);
+}
+
+TEST_F(UploadsTest, OnePrincipalSendsNotTooManyFilesAtOnce) {
+  const std::string hash = HashOf(Open());
+  std::vector<std::unique_ptr<Uploads::Transfer>> moving;
+  for (int i = 0; i < kMaxUploadStreamsEach; ++i) {
+    moving.push_back(*runner_.Await(uploads_->Begin(hash, StrCat("f", i), 1)));
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(Begin(HashOf(Open()), "one more", 1)));
+  moving.pop_back();
+  EXPECT_EQ(Begin(hash, "one more", 1), absl::OkStatus());
+}
+
+// Its sender didn't hear that it had arrived.
+TEST_F(UploadsTest, AFileThatArrivedIsKnownByItsId) {
+  const mcp::OpenedUpload opened = Open();
+  const std::string hash = HashOf(opened);
+  EXPECT_EQ(runner_.Await(uploads_->Arrived(hash, {"a", 10, "id1"}, {"a (2)", 10})),
+            absl::OkStatus());
+  EXPECT_EQ(runner_.Await(uploads_->Arrived(hash, {"b", 10, ""}, {"b", 10})), absl::OkStatus());
+  Start();
+  const auto before = uploads_->ArrivedAs(hash, {"a", 10, "id1"}, false);
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->path, "a (2)");
+  EXPECT_FALSE(uploads_->ArrivedAs(hash, {"a", 10, "id2"}, true).has_value());
+  EXPECT_FALSE(uploads_->ArrivedAs(hash, {"a", 11, "id1"}, true).has_value());
+  // Without an id the rest of it is sent again, the whole of it is another.
+  EXPECT_TRUE(uploads_->ArrivedAs(hash, {"b", 10, ""}, true).has_value());
+  EXPECT_FALSE(uploads_->ArrivedAs(hash, {"b", 10, ""}, false).has_value());
+  EXPECT_EQ(Begin(hash, "b", 10), absl::OkStatus());
+  EXPECT_FALSE(uploads_->ArrivedAs(hash, {"b", 10, ""}, true).has_value()) << "it began again";
+}
+
+TEST(PaceTest, OnlyTimeSpentWaitingForTooLittleCounts) {
+  Pace pace;
+  EXPECT_TRUE(pace.Keeps(kWriteDeadline - std::chrono::seconds(1), 1));
+  EXPECT_TRUE(pace.Keeps(std::chrono::seconds(1), kHttpPieceBytes));
+  EXPECT_TRUE(pace.Keeps(kWriteDeadline / 2, kHttpPieceBytes - 1));
+  EXPECT_FALSE(pace.Keeps(kWriteDeadline / 2, 0));
 }
 
 TEST_F(UploadsTest, StrangersAndWrongTokensFindNothing) {

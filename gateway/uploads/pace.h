@@ -1,0 +1,32 @@
+// Whether a sender is worth its place: in each kWriteDeadline that is spent waiting for it, it must
+// bring kHttpPieceBytes. What the disk takes isn't counted against it. Plain value.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "common/limits.h"
+
+namespace sandkeep {
+
+class Pace {
+ public:
+  using Duration = std::chrono::steady_clock::duration;
+
+  // `bytes` came after `waited`. False: it is too slow.
+  bool Keeps(Duration waited, std::size_t bytes) {
+    waited_ += waited;
+    bytes_ += bytes;
+    if (waited_ < kWriteDeadline) return true;
+    const bool enough = bytes_ >= kHttpPieceBytes;
+    waited_ = Duration::zero();
+    bytes_ = 0;
+    return enough;
+  }
+
+ private:
+  Duration waited_ = Duration::zero();
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace sandkeep
