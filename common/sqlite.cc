@@ -122,6 +122,7 @@ absl::Status Database::Migrate(absl::Span<const std::string_view> migrations) {
       ASSIGN_OR_RETURN(Statement read, Prepare("PRAGMA user_version"));
       RETURN_IF_ERROR(read.Step().status());
       const auto version = static_cast<std::size_t>(read.Int(0));
+      read.Reset();  // What still reads would hold a table that a migration drops.
       if (version > migrations.size()) {
         return absl::FailedPreconditionError(
             "the database was written by a newer version of this program");

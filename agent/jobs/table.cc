@@ -106,9 +106,9 @@ Async<JobSnapshot> Table::Start(JobSpec spec) {
 
   // Init has heard nothing: as if it had never been.
   if (events_ == nullptr) co_return status;
-  const std::vector<JobId> ids = {job->row().id};
+  const std::vector<JobKey> gone = {{sandbox_, job->row().id}};
   jobs_.Remove(job);
-  auto undo = store_.DeleteJobs(ids);
+  auto undo = store_.DeleteJobs(gone);
   const absl::Status undone = co_await std::move(undo);
   if (!undone.ok()) Log(Severity::kWarning, "job.row_left", {{"why", undone}});
   co_return status;

@@ -123,15 +123,15 @@ Async<void> Table::ForgetOldest() {
 
 Async<void> Table::Drop(std::vector<EntryPtr> jobs) {
   const std::shared_ptr<Table> self = shared_from_this();
-  std::vector<JobId> ids;
+  std::vector<JobKey> gone;
   for (const EntryPtr& job : jobs) {
-    ids.push_back(job->row().id);
+    gone.push_back({sandbox_, job->row().id});
     for (std::size_t i = 0; i < job->streams(); ++i) ::unlink(job->spool_path(i).c_str());
     jobs_.Remove(job);
   }
   jobs.clear();
-  if (ids.empty()) co_return absl::OkStatus();
-  auto remove = store_.DeleteJobs(std::move(ids));
+  if (gone.empty()) co_return absl::OkStatus();
+  auto remove = store_.DeleteJobs(std::move(gone));
   co_return co_await std::move(remove);
 }
 

@@ -177,9 +177,9 @@ Async<void> Manager::AddSandboxes(RecoveryPlan& plan) {
     }
     registry_.Add(std::move(sandbox));
   }
-  std::vector<JobId> of_nobody;
+  std::vector<JobKey> of_nobody;
   for (const auto& [key, rows] : by_sandbox) {
-    for (const JobRow& job : rows) of_nobody.push_back(job.id);
+    for (const JobRow& job : rows) of_nobody.push_back({key, job.id});
   }
   co_return co_await context_.store.DeleteJobs(std::move(of_nobody));
 }

@@ -56,6 +56,45 @@ CREATE TABLE warm (
   volume TEXT NOT NULL
 ) WITHOUT ROWID;
 )sql",
+    // A job's id is its caller's choice, so it says nothing outside its sandbox.
+    R"sql(
+ALTER TABLE jobs RENAME TO old_jobs;
+
+CREATE TABLE jobs (
+  sandbox TEXT NOT NULL,
+  id BLOB NOT NULL,
+  state INTEGER NOT NULL,
+  command_head BLOB NOT NULL,
+  started INTEGER NOT NULL,
+  ended INTEGER NOT NULL,
+  merge_streams INTEGER NOT NULL,
+  stdin_open INTEGER NOT NULL,
+  stdout_inode INTEGER NOT NULL,
+  stderr_inode INTEGER NOT NULL,
+  stdin_inode INTEGER NOT NULL,
+  spool_bytes INTEGER NOT NULL,
+  deadline INTEGER NOT NULL,
+  grace_us INTEGER NOT NULL,
+  ending INTEGER,
+  code INTEGER,
+  waiting_for_input INTEGER,
+  left_behind INTEGER,
+  wall_ms INTEGER,
+  output_bytes INTEGER,
+  dropped_bytes INTEGER,
+  remedy BLOB,
+  PRIMARY KEY (sandbox, id)
+) WITHOUT ROWID;
+
+INSERT INTO jobs (sandbox, id, state, command_head, started, ended, merge_streams, stdin_open,
+  stdout_inode, stderr_inode, stdin_inode, spool_bytes, deadline, grace_us, ending, code,
+  waiting_for_input, left_behind, wall_ms, output_bytes, dropped_bytes, remedy)
+SELECT sandbox, id, state, command_head, started, ended, merge_streams, stdin_open,
+  stdout_inode, stderr_inode, stdin_inode, spool_bytes, deadline, grace_us, ending, code,
+  waiting_for_input, left_behind, wall_ms, output_bytes, dropped_bytes, remedy FROM old_jobs;
+
+DROP TABLE old_jobs;
+)sql",
 };
 
 }  // namespace sandkeep

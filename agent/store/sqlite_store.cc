@@ -199,11 +199,14 @@ void SqliteStore::CheckpointSoon() {
   boost::asio::post(thread_.get_executor(), std::move(checkpoint));
 }
 
-Async<void> SqliteStore::DeleteJobs(std::vector<JobId> ids) {
-  auto body = [this, ids = std::move(ids)]() -> absl::Status {
+Async<void> SqliteStore::DeleteJobs(std::vector<JobKey> jobs) {
+  auto body = [this, jobs = std::move(jobs)]() -> absl::Status {
     return db_.quick.Transact([&]() -> absl::Status {
-      ASSIGN_OR_RETURN(Statement row, db_.quick.Prepare("DELETE FROM jobs WHERE id = ?1"));
-      for (const JobId& id : ids) RETURN_IF_ERROR(row.BindBlob(1, id.bytes()).Run());
+      ASSIGN_OR_RETURN(Statement row,
+                       db_.quick.Prepare("DELETE FROM jobs WHERE sandbox = ?1 AND id = ?2"));
+      for (const JobKey& job : jobs) {
+        RETURN_IF_ERROR(row.BindText(1, job.sandbox.text()).BindBlob(2, job.id.bytes()).Run());
+      }
       return absl::OkStatus();
     });
   };

@@ -33,7 +33,7 @@ class SqliteStore : public Store {
   Async<void> DeleteWarm(EngineName container) override;
   Async<std::vector<JobRow>> LoadJobs() override;
   Async<void> PutJob(JobRow row) override;
-  Async<void> DeleteJobs(std::vector<JobId> ids) override;
+  Async<void> DeleteJobs(std::vector<JobKey> jobs) override;
 
  private:
   // Connections, and the statements that every command runs, prepared once. Used under the mutex.

@@ -67,6 +67,12 @@ struct JobRow {
   std::optional<Outcome> outcome;
 };
 
+// An id says nothing outside its sandbox: its caller chose it.
+struct JobKey {
+  SandboxKey sandbox;
+  JobId id;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -90,9 +96,9 @@ class Store {
 
   // Oldest first.
   virtual Async<std::vector<JobRow>> LoadJobs() = 0;
-  // Insert or replace, by id.
+  // Insert or replace, by sandbox and id.
   virtual Async<void> PutJob(JobRow row) = 0;
-  virtual Async<void> DeleteJobs(std::vector<JobId> ids) = 0;
+  virtual Async<void> DeleteJobs(std::vector<JobKey> jobs) = 0;
 };
 
 // Opens or makes `<state_dir>/agent.db`. DataLoss, FailedPrecondition: the message has the remedy.

@@ -58,9 +58,12 @@ class StandbyTest : public JobsTest {
     return at == std::string::npos ? 0 : std::atoi(stat.c_str() + at + 4);
   }
 
+  // Empty: the process has gone, perhaps while its file was being read.
   static std::string TextOf(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    const std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
   }
 };
 

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "agent/store/schema.h"
+#include "common/sqlite.h"
 #include "common/strings.h"
 
 namespace sandkeep {
@@ -216,9 +218,51 @@ TEST_F(StoreTest, ADeletedSandboxTakesItsJobsAlongAndNoOthers) {
 TEST_F(StoreTest, DeletedJobsAreGone) {
   for (char id : {'a', 'b', 'c'}) ASSERT_TRUE(Wait(store_->PutJob(JobOf(id, "x"))).ok());
 
-  ASSERT_TRUE(Wait(store_->DeleteJobs({IdOf('a'), IdOf('c'), IdOf('z')})).ok());
+  const SandboxKey x = KeyOf("x");
+  ASSERT_TRUE(Wait(store_->DeleteJobs({{x, IdOf('a')}, {x, IdOf('c')}, {x, IdOf('z')}})).ok());
 
   EXPECT_THAT(*Wait(store_->LoadJobs()), ElementsAre(Field(&JobRow::id, IdOf('b'))));
+}
+
+TEST_F(StoreTest, AnIdThatAnotherSandboxHasTooIsAnotherJob) {
+  ASSERT_TRUE(Wait(store_->PutJob(JobOf('a', "mine"))).ok());
+  ASSERT_TRUE(Wait(store_->PutJob(JobOf('a', "theirs"))).ok());
+  ASSERT_EQ(Wait(store_->LoadJobs())->size(), 2u);
+
+  ASSERT_TRUE(Wait(store_->DeleteJobs({{KeyOf("theirs"), IdOf('a')}})).ok());
+
+  EXPECT_THAT(*Wait(store_->LoadJobs()), ElementsAre(Field(&JobRow::sandbox, KeyOf("mine"))));
+}
+
+TEST_F(StoreTest, JobsOfAnOlderVersionAreTakenOver) {
+  store_.reset();
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(StrCat(dir_, "/agent.db", suffix));
+  }
+  {
+    auto old = Database::Open(dir_ + "/agent.db", Database::Durability::kFull,
+                              absl::MakeConstSpan(kStoreMigrations).first(2));
+    ASSERT_TRUE(old.ok()) << old.status();
+    const auto made = old->Execute(StrCat(
+        "INSERT INTO jobs (id, sandbox, state, command_head, started, ended, merge_streams, "
+        "stdin_open, stdout_inode, stderr_inode, stdin_inode, spool_bytes, deadline, grace_us, "
+        "ending, code, waiting_for_input, left_behind, wall_ms, output_bytes, dropped_bytes, "
+        "remedy) VALUES (CAST('aaaaaaaaaaaaaaaa' AS BLOB), '",
+        KeyOf("x").text(),
+        "', 2, CAST('true' AS BLOB), 5, 7, 1, 0, 1, 2, 3, 100, 9, 11, 1, 3, 0, 0, 1, 2, 0, "
+        "CAST('' AS BLOB))"));
+    ASSERT_TRUE(made.ok()) << made;
+  }
+
+  Reopen();
+
+  const auto jobs = Wait(store_->LoadJobs());
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->front().id, IdOf('a'));
+  EXPECT_EQ(jobs->front().sandbox, KeyOf("x"));
+  EXPECT_EQ(jobs->front().spool_bytes, 100);
+  EXPECT_EQ(jobs->front().outcome->code, 3);
 }
 
 TEST_F(StoreTest, AFileThatIsNoDatabaseIsRefusedWithTheWayOut) {
