@@ -209,20 +209,6 @@ inline constexpr int kMaxWalkedEntries = 50000;
 // A file is matched in steps that grow with it, and so many files may be looked at.
 inline constexpr std::size_t kMaxPatternBytes = 256;
 
-// ---- Images ----
-// That are scaled at once, and that may wait for it; more are refused.
-inline constexpr int kMaxImagers = 2;
-inline constexpr std::size_t kMaxWaitingImages = 32;
-inline constexpr std::chrono::seconds kImagerDeadline{2};
-inline constexpr std::size_t kImagerMemoryBytes = 256_MiB;
-// A photograph of a good camera; it stands in the imager's memory beside its pixels.
-inline constexpr std::int64_t kMaxImageFileBytes = 64LL << 20;
-// A side of an image that is read: no format of a camera or a screen has more.
-inline constexpr int kMaxImageSide = 32768;
-inline constexpr int kMaxRenderPixels = 8000;
-inline constexpr int kMinRenderPixels = 16;
-inline constexpr std::size_t kMaxRenderedBytes = 3_MiB;
-
 // ---- HTTP ----
 inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
 // A command of 1 MiB and 10 MiB of stdin, both escaped as JSON. Only who has a key may send that
@@ -367,12 +353,8 @@ inline constexpr std::size_t kSearchedOutputBytes = 4_KiB;
 // until the next try while it doesn't answer.
 inline constexpr std::chrono::seconds kHostFactsAge{60};
 inline constexpr std::chrono::seconds kHostFactsRetry{2};
-// An attached image has at most this longer side and this many bytes: what clients were seen to
-// take in any number. Larger ones are scaled.
-inline constexpr int kAttachedImagePixels = 1568;
-inline constexpr std::size_t kAttachedImageBytes = 700'000;
-// What tells an image from all else.
-inline constexpr std::int64_t kImageMagicBytes = 16;
+// An attached image above this a side makes some clients' conversations unusable for good.
+inline constexpr int kMaxRenderPixels = 8000;
 // What sandbox_info shows of the request and of the sandboxes.
 inline constexpr std::size_t kMaxShownHeaders = 64;
 inline constexpr std::size_t kMaxShownHeaderBytes = 200;
