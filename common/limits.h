@@ -338,9 +338,10 @@ inline constexpr std::chrono::milliseconds kSignalWait{500};
 inline constexpr std::chrono::milliseconds kProgressInterval{250};
 inline constexpr std::chrono::seconds kProgressHeartbeat{10};
 inline constexpr std::size_t kMaxProgressBytes = 200;
-// Where a job's results stopped is remembered for as many jobs, and of one principal for so many.
-inline constexpr std::size_t kMaxRememberedJobs = 4096;
-inline constexpr std::size_t kMaxRememberedJobsEach = 64;
+// Where a job's results stopped is remembered for as many jobs, and of one principal for so many:
+// as many as it may wait for at once, or those would read from the start again.
+inline constexpr std::size_t kMaxRememberedJobs = 8192;
+inline constexpr std::size_t kMaxRememberedJobsEach = 1024;
 // What sandbox_info shows of a sandbox's jobs.
 inline constexpr int kMaxShownJobs = 20;
 // A line that can still be overwritten by a carriage return, or a sequence for terminals that isn't
