@@ -141,12 +141,16 @@ bool JobTable::Quiet() const {
 }
 
 void JobTable::StartStandbys() {
-  const auto entry = std::find_if(jobs_.begin(), jobs_.end(), [](const auto& candidate) {
-    return candidate.second.standby() && candidate.second.stage() == Job::Stage::kCollecting;
-  });
-  if (entry == jobs_.end() || !Quiet()) return;
-  if (entry->second.Expected()) return Run(entry->first);
-  RefuseAndErase(entry->first, {v1::Refused::BAD_REQUEST, ECANCELED});
+  if (!Quiet()) return;
+  for (;;) {
+    const auto entry = std::find_if(jobs_.begin(), jobs_.end(), [](const auto& candidate) {
+      return candidate.second.standby() && candidate.second.stage() == Job::Stage::kCollecting;
+    });
+    if (entry == jobs_.end()) return;
+    if (entry->second.Expected()) return Run(entry->first);
+    // Dropped while it waited. Behind it may stand the one that the agent asked for instead.
+    RefuseAndErase(entry->first, {v1::Refused::BAD_REQUEST, ECANCELED});
+  }
 }
 
 void JobTable::Signal(const v1::Signal& signal) {

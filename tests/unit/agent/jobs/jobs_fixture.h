@@ -104,7 +104,9 @@ class JobsTest : public testing::Test, protected JobTableEvents {
     const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
     while (!holds()) {
       if (std::chrono::steady_clock::now() > deadline) {
-        ADD_FAILURE() << "waited in vain";
+        // A brief report doesn't get to the test's name.
+        const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+        ADD_FAILURE() << test.test_suite_name() << "." << test.name() << " waited in vain";
         std::abort();
       }
       io_.run_one_for(std::chrono::milliseconds(100));

@@ -141,6 +141,16 @@ TEST_F(StandbyTest, AWriteWhileACommandRunsLeavesNoneThatBeganBefore) {
   AwaitShell();
 }
 
+TEST_F(StandbyTest, TheOneAskedForInsteadOfADroppedOneStarts) {
+  const JobId id = Start(Command("mkfifo go; echo on; read x <go"));
+  AwaitOutput(id, 3);
+  table_->RenewStandby();
+  EXPECT_EQ(Run("echo whole").out, "whole\n");
+  std::ofstream(init_->workspace() / "go") << "\n";
+  Watch(id);
+  EXPECT_GT(AwaitShell(), 0);
+}
+
 TEST_F(StandbyTest, ItGoesWithItsAgentAndTheNextAgentsCommandsRun) {
   const int pid = AwaitShell();
   RestartAgent();
