@@ -28,8 +28,9 @@ using Async = boost::asio::awaitable<
 // Starts a coroutine that nobody waits for. An exception at its root is our own fault: logged,
 // never fatal to others.
 template <typename Executor>
-void Spawn(Executor executor, std::string_view name, boost::asio::awaitable<void> coroutine) {
-  auto finished = [name](std::exception_ptr error) {
+void Spawn(const Executor& executor, std::string_view name,
+           boost::asio::awaitable<void> coroutine) {
+  auto finished = [name](const std::exception_ptr& error) {
     if (!error) return;
     try {
       std::rethrow_exception(error);
