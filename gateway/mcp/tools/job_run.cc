@@ -199,6 +199,7 @@ void JobRun::Take(const v1::JobEvent& event) {
       view_.waits_for_input = true;
       time_up_ = true;
       break;
+    case v1::JobEvent::kPaused:
     case v1::JobEvent::EVENT_NOT_SET:
       break;
   }
