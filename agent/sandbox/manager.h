@@ -88,6 +88,7 @@ class Manager : public SandboxManager {
   // ---- manager_garbage.cc ----
   Async<std::vector<GarbageDecision>> Judge();
   Async<void> CarryOut(const GarbageDecision& decision);
+  absl::Status RemoveSpoolsOfNobody(const std::string& name);
 
   // ---- manager_life.cc ----
   boost::asio::awaitable<void> Live();

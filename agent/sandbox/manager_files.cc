@@ -110,9 +110,8 @@ Async<SandboxNewFile> Manager::CreateFile(SandboxRef ref, RelPath path, NewFileS
 
 Async<SandboxTakenFile> Manager::CommitFile(SandboxNewFile file, TakeTerms terms) {
   CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(file.ref));
-  CO_ASSIGN_OR_RETURN(TakenFile taken, co_await file.file->Commit(std::move(terms)));
-  const absl::Status told = co_await sandbox->FilesChanged();
-  if (!told.ok()) Log(Severity::kWarning, "sandbox.touch_failed", {{"why", told}});
+  CO_ASSIGN_OR_RETURN(TakenFile taken,
+                      co_await sandbox->CommitFile(std::move(file.file), std::move(terms)));
   co_return SandboxTakenFile{FileOf(*sandbox, std::move(taken.entry), UniqueFd()),
                              std::move(taken.folder)};
 }

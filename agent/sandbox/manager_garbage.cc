@@ -1,12 +1,11 @@
 // Garbage collection: what nobody needs any more, said line by line, and removed if GC_DELETE=1.
 
-#include <filesystem>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "agent/sandbox/garbage.h"
 #include "agent/sandbox/manager.h"
+#include "agent/sandbox/spools.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -38,6 +37,17 @@ Async<void> Keep() { co_return absl::InternalError("volumes are kept"); }
 
 }  // namespace
 
+absl::Status Manager::RemoveSpoolsOfNobody(const std::string& name) {
+  const std::string& state_dir = context_.state_dir;
+  const absl::StatusOr<SandboxKey> key = SandboxKey::Parse(name);
+  if (!key.ok()) return RemoveSpools(state_dir, name);
+  // It may have become somebody's since it was judged.
+  absl::StatusOr<std::string> aside = std::string();
+  registry_.IfNobody(*key, [&] { aside = SetSpoolsAside(state_dir, name, context_.random); });
+  RETURN_IF_ERROR(aside.status());
+  return aside->empty() ? absl::OkStatus() : RemoveSpools(state_dir, *aside);
+}
+
 Async<void> Manager::CarryOut(const GarbageDecision& decision) {
   switch (decision.kind) {
     case GarbageDecision::Kind::kVolume:
@@ -47,11 +57,7 @@ Async<void> Manager::CarryOut(const GarbageDecision& decision) {
     case GarbageDecision::Kind::kSpool:
       break;
   }
-  auto remove = [path = StrCat(context_.state_dir, "/spools/", decision.name)]() {
-    std::error_code error;
-    std::filesystem::remove_all(path, error);
-    return error ? absl::InternalError(error.message()) : absl::OkStatus();
-  };
+  auto remove = [this, name = decision.name] { return RemoveSpoolsOfNobody(name); };
   return RunOn(context_.disk, std::move(remove));
 }
 

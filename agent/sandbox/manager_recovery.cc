@@ -2,14 +2,13 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "agent/sandbox/garbage.h"
 #include "agent/sandbox/manager.h"
+#include "agent/sandbox/spools.h"
 #include "agent/state_dir.h"
 #include "common/await_on.h"
 #include "common/limits.h"
@@ -198,8 +197,8 @@ Async<void> Manager::AdoptAll(const RecoveryPlan& plan) {
 Async<void> Manager::DropSpoolsOfNobody() {
   auto drop = [this]() {
     for (const std::string& name : SpoolsOfNobody(registry_, context_.state_dir)) {
-      std::error_code error;
-      std::filesystem::remove_all(StrCat(context_.state_dir, "/spools/", name), error);
+      const absl::Status removed = RemoveSpools(context_.state_dir, name);
+      if (!removed.ok()) Log(Severity::kWarning, "recover.spools_left", {{"why", removed}});
     }
     return absl::OkStatus();
   };

@@ -31,6 +31,11 @@ bool Registry::Add(const std::shared_ptr<Sandbox>& sandbox) {
   return true;
 }
 
+void Registry::IfNobody(const SandboxKey& key, const std::function<void()>& then) const {
+  const std::lock_guard lock(mutex_);
+  if (!by_key_.contains(key)) then();
+}
+
 void Registry::Erase(const Sandbox& sandbox) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(sandbox.key());

@@ -2,6 +2,7 @@
 // across a wait; thread-safe.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,10 @@ class Registry {
   bool Add(const std::shared_ptr<Sandbox>& sandbox);
   // Only if it is this very one.
   void Erase(const Sandbox& sandbox);
+
+  // Calls `then` if no sandbox has that key, and none gets it meanwhile: quick, and not this
+  // registry again.
+  void IfNobody(const SandboxKey& key, const std::function<void()>& then) const;
 
  private:
   using Name = std::pair<PrincipalId, std::string>;

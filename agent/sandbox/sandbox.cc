@@ -5,15 +5,12 @@
 
 #include "agent/sandbox/capacity.h"
 #include "agent/sandbox/held_watcher.h"
+#include "agent/sandbox/spools.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
 namespace sandkeep {
-
-std::string SpoolFolder(const std::string& state_dir, const SandboxKey& key) {
-  return StrCat(state_dir, "/spools/", key.text());
-}
 
 // A StartJob in flight: as long as it lives, the sandbox is busy. On the strand; it may end after
 // the manager, when the executor drops what it still has.
@@ -55,6 +52,7 @@ Sandbox::Sandbox(const SandboxContext& context, SandboxRow row, bool recorded,
       touched_(row_.last_used),
       warm_(std::move(warm)),
       lock_(strand_),
+      commits_done_(strand_),
       jobs_(MakeJobTable(strand_, context.store, context.clock, context.random, context.limits.jobs,
                          key_, SpoolFolder(context.state_dir, key_), std::move(jobs), context.disk,
                          *this)),
@@ -94,6 +92,10 @@ Async<JobSnapshot> Sandbox::SignalJob(JobId id, int signal, absl::Duration grace
 Async<Arrival> Sandbox::ReadyForFiles() { return OnStrand(ReadyForFilesHere()); }
 
 Async<void> Sandbox::FilesChanged() { return OnStrand(FilesChangedHere()); }
+
+Async<TakenFile> Sandbox::CommitFile(std::shared_ptr<PendingFile> file, TakeTerms terms) {
+  return OnStrand(CommitFileHere(std::move(file), std::move(terms)));
+}
 
 Async<void> Sandbox::ForgetJobs(absl::Time ended_before) {
   return OnStrand(ForgetJobsHere(ended_before));
@@ -192,6 +194,30 @@ Async<Arrival> Sandbox::ReadyForFilesHere() {
 Async<void> Sandbox::FilesChangedHere() {
   jobs_->RenewStandby();
   co_return co_await Touch(context_.clock.Now());
+}
+
+// As long as one lives, the volume isn't removed.
+class Sandbox::CommitGuard {
+ public:
+  explicit CommitGuard(Sandbox& sandbox) : sandbox_(sandbox) { ++sandbox_.commits_; }
+  CommitGuard(const CommitGuard&) = delete;
+  CommitGuard& operator=(const CommitGuard&) = delete;
+  ~CommitGuard() {
+    if (--sandbox_.commits_ == 0) sandbox_.commits_done_.WakeAll();
+  }
+
+ private:
+  Sandbox& sandbox_;
+};
+
+Async<TakenFile> Sandbox::CommitFileHere(std::shared_ptr<PendingFile> file, TakeTerms terms) {
+  if (volume_closed_) co_return NoSuchSandbox();
+  const CommitGuard commit(*this);
+  CO_ASSIGN_OR_RETURN(TakenFile taken, co_await file->Commit(std::move(terms)));
+  files_taken_ = true;
+  const absl::Status told = co_await FilesChangedHere();
+  if (!told.ok()) Log(Severity::kWarning, "sandbox.touch_failed", {{"why", told}});
+  co_return taken;
 }
 
 Async<void> Sandbox::ForgetJobsHere(absl::Time ended_before) {

@@ -50,9 +50,6 @@ struct SandboxContext {
   std::string state_dir;
 };
 
-// Where the output of a sandbox's jobs is kept.
-std::string SpoolFolder(const std::string& state_dir, const SandboxKey& key);
-
 // What others may know of a sandbox without waiting for its strand.
 struct SandboxView {
   SandboxSnapshot snapshot;
@@ -91,6 +88,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<Arrival> ReadyForFiles();
   // Somebody wrote to the workspace from outside.
   Async<void> FilesChanged();
+  // The file takes its place, and is there as long as the sandbox is. NotFound: that is just being
+  // removed with its files.
+  Async<TakenFile> CommitFile(std::shared_ptr<PendingFile> file, TakeTerms terms);
 
   // What is under way from outside keeps it from being frozen as long as this lives.
   std::shared_ptr<void> Hold() const { return MakeHold(holds_); }
@@ -125,6 +125,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
  private:
   struct SharedStart;
   class CallGuard;
+  class CommitGuard;
   class RestGuard;
 
   // ---- sandbox.cc: the calls ----
@@ -138,6 +139,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<JobSnapshot> SignalJobHere(JobId id, int signal, absl::Duration grace);
   Async<Arrival> ReadyForFilesHere();
   Async<void> FilesChangedHere();
+  Async<TakenFile> CommitFileHere(std::shared_ptr<PendingFile> file, TakeTerms terms);
   Async<void> ForgetJobsHere(absl::Time ended_before);
   Async<void> LookAgainHere();
   Async<void> ForgetOldestOutputHere();
@@ -186,6 +188,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<RemovedSandbox> RemoveHere(bool remove_volume);
   Async<void> RemoveContainer(Outcome lost);
   boost::asio::awaitable<void> EndJobs(Outcome lost);
+  boost::asio::awaitable<void> CloseVolume();
+  bool MayHoldFiles() const;
+  Async<void> ForgetWithVolume();
   Async<void> ForgetSelf();
   Async<void> AdoptHere(std::optional<ContainerState> found);
   Async<void> AdoptResting();
@@ -224,6 +229,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool recorded_;
   bool volume_exists_;
   bool forgotten_ = false;
+  bool volume_closed_ = false;  // It is being removed: no file takes its place in it.
+  bool files_taken_ = false;    // One has, whether the store knows it or not.
   bool has_slot_ = false;
   bool attached_ = false;  // The jobs have the channel of the container's init.
   bool init_broken_ = false;
@@ -233,6 +240,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool for_room_ = false;
   int resting_ = 0;  // Being frozen, stopped or removed: a call waits for the lock.
   int calls_ = 0;
+  int commits_ = 0;       // Files that are taking their place.
   int running_jobs_ = 0;  // As last seen.
   int left_behind_ = 0;
   Clock::Monotonic last_call_;
@@ -242,6 +250,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   std::vector<std::string> cut_off_;  // Heads of commands that ended with their container.
   std::optional<WarmContainer> warm_;
   StrandLock lock_;
+  StrandSignal commits_done_;
   std::shared_ptr<SharedStart> start_;
   std::unique_ptr<JobTable> jobs_;
   const std::shared_ptr<HoldCount> holds_;

@@ -1,14 +1,13 @@
 // How a sandbox's container goes away, and is found again at the agent's start.
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "agent/sandbox/capacity.h"
 #include "agent/sandbox/lost.h"
 #include "agent/sandbox/registry.h"
 #include "agent/sandbox/sandbox.h"
+#include "agent/sandbox/spools.h"
 #include "common/limits.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
@@ -25,21 +24,28 @@ Async<RemovedSandbox> Sandbox::Remove(bool remove_volume) {
 Sandbox::RestGuard::RestGuard(Sandbox& sandbox) : sandbox_(sandbox) { ++sandbox_.resting_; }
 Sandbox::RestGuard::~RestGuard() { --sandbox_.resting_; }
 
+// As long as the registry has it, nobody makes another of its key: calls that find it wait for the
+// lock. So what goes by its key goes first.
 Async<void> Sandbox::ForgetSelf() {
   forgotten_ = true;
-  context_.registry.Erase(*this);
-  context_.files.Drop(volume_);
   absl::Status deleted;
   if (recorded_) deleted = co_await context_.store.DeleteSandbox(key_);
   LogFailure("sandbox.row_left", deleted);
-  recorded_ = false;
-  Publish();
-  auto remove_spools = [folder = SpoolFolder(context_.state_dir, key_)]() {
-    std::error_code error;
-    std::filesystem::remove_all(folder, error);
-    return error ? absl::InternalError(error.message()) : absl::OkStatus();
+  auto set_aside = [&state_dir = context_.state_dir, &key = key_, &random = context_.random] {
+    return SetSpoolsAside(state_dir, key.text(), random);
   };
-  LogFailure("sandbox.spools_left", co_await RunOn(context_.disk, std::move(remove_spools)));
+  const absl::StatusOr<std::string> aside = co_await RunOn(context_.disk, std::move(set_aside));
+  LogFailure("sandbox.spools_left", aside.status());
+  recorded_ = false;
+  context_.registry.Erase(*this);
+  context_.files.Drop(volume_);
+  Publish();
+  if (aside.ok() && !aside->empty()) {
+    auto remove = [&state_dir = context_.state_dir, name = *aside] {
+      return RemoveSpools(state_dir, name);
+    };
+    LogFailure("sandbox.spools_left", co_await RunOn(context_.disk, std::move(remove)));
+  }
   co_return deleted;
 }
 
@@ -51,10 +57,27 @@ Async<RemovedSandbox> Sandbox::RemoveHere(bool remove_volume) {
   removed.container = row_.container.has_value();
   CO_RETURN_IF_ERROR(co_await RemoveContainer(RemovedOnPurpose()));
   if (!remove_volume) co_return removed;
-  CO_RETURN_IF_ERROR(co_await context_.runtime.RemoveVolume(volume_));
-  removed.volume = true;
-  CO_RETURN_IF_ERROR(co_await ForgetSelf());
+  co_await CloseVolume();
+  const absl::Status gone = co_await ForgetWithVolume();
+  volume_closed_ = forgotten_;
+  removed.volume = forgotten_;
+  CO_RETURN_IF_ERROR(gone);
   co_return removed;
+}
+
+// From then on no file takes its place in it: who was told that one did finds it.
+boost::asio::awaitable<void> Sandbox::CloseVolume() {
+  volume_closed_ = true;
+  while (commits_ > 0) co_await commits_done_.Wait();
+}
+
+Async<void> Sandbox::ForgetWithVolume() {
+  if (recorded_) {
+    const absl::Status removed = co_await context_.runtime.RemoveVolume(volume_);
+    LogFailure("sandbox.volume_left", removed);
+    if (!removed.ok()) co_return removed;
+  }
+  co_return co_await ForgetSelf();
 }
 
 Async<void> Sandbox::RemoveContainer(Outcome lost) {

@@ -7,6 +7,7 @@
 #include "agent/sandbox/host.h"
 #include "agent/sandbox/lost.h"
 #include "agent/sandbox/sandbox.h"
+#include "agent/sandbox/spools.h"
 #include "agent/state_dir.h"
 #include "common/limits.h"
 #include "common/run_on.h"
@@ -182,6 +183,11 @@ Async<void> Sandbox::TakeOver(RunningContainer running, Outcome lost) {
   co_return absl::OkStatus();
 }
 
+// Whose sandbox was never used: a file may have come without a command, or be on its way.
+bool Sandbox::MayHoldFiles() const {
+  return row_.last_used != absl::InfinitePast() || files_taken_ || holds_->count() > 0;
+}
+
 Async<void> Sandbox::UndoCreate() {
   if (row_.container) {
     const absl::Status removed = co_await RemoveContainer(LostContainer());
@@ -190,14 +196,12 @@ Async<void> Sandbox::UndoCreate() {
   ReleaseSlot();
   SetState(SandboxState::kAbsent);
   GiveBackWarm();
-  if (row_.last_used != absl::InfinitePast()) co_return absl::OkStatus();
+  co_await CloseVolume();
   // Nothing ever ran in it: it was made by this start, or by one that a crash cut short.
-  if (recorded_) {
-    const absl::Status removed = co_await context_.runtime.RemoveVolume(volume_);
-    LogFailure("sandbox.volume_left", removed);
-    if (!removed.ok()) co_return removed;
-  }
-  co_return co_await ForgetSelf();
+  absl::Status forgotten;
+  if (!MayHoldFiles()) forgotten = co_await ForgetWithVolume();
+  volume_closed_ = forgotten_;
+  co_return forgotten;
 }
 
 }  // namespace sandkeep

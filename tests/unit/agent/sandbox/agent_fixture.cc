@@ -1,7 +1,10 @@
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "agent/file_process/file_process.h"
@@ -13,18 +16,43 @@ namespace {
 
 Async<JobEvent> NextOf(JobWatcher& watcher) { return watcher.Next(); }
 
+std::string MakeFolder(const std::string& name) {
+  std::string pattern = StrCat(testing::TempDir(), name, "-XXXXXX");
+  if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+  return pattern;
+}
+
+// Root is in no list of subordinate ids, and needs none.
+void WriteMapper(const std::string& path, std::string_view map) {
+  std::ofstream(path) << "#!/bin/sh\necho $2 $3 $4 >/proc/$1/" << map << "\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
 }  // namespace
 
 AgentTest::AgentTest() {
-  std::string pattern = testing::TempDir() + "agent-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-  state_dir_ = pattern;
+  state_dir_ = MakeFolder("agent");
+  tools_dir_ = MakeFolder("tools");
+  WriteMapper(tools_dir_ + "/newuidmap", "uid_map");
+  WriteMapper(tools_dir_ + "/newgidmap", "gid_map");
+  std::ofstream(tools_dir_ + "/ids") << "root:100000:65536\n";
   limits_.min_free_bytes = 0;
+}
+
+bool AgentTest::HasFiles() { return ::geteuid() == 0; }
+
+FileProcessOptions AgentTest::FilesOptions() const {
+  return {.program = SANDKEEP_FILES_EXECUTABLE,
+          .newuidmap = tools_dir_ + "/newuidmap",
+          .newgidmap = tools_dir_ + "/newgidmap",
+          .subuid_file = tools_dir_ + "/ids",
+          .subgid_file = tools_dir_ + "/ids"};
 }
 
 AgentTest::~AgentTest() {
   Die();
   std::filesystem::remove_all(state_dir_);
+  std::filesystem::remove_all(tools_dir_);
 }
 
 void AgentTest::SetUp() {
@@ -45,9 +73,7 @@ void AgentTest::BootWithoutRecovery() {
   ASSERT_TRUE(store.ok()) << store.status();
   agent_->store = *std::move(store);
   const VolumeOpener opener = [this](EngineName volume) { return runtime_.OpenVolume(volume); };
-  FileProcessOptions options;
-  options.program = SANDKEEP_FILES_EXECUTABLE;
-  agent_->files = MakeFileProcess(agent_->io.get_executor(), options, opener);
+  agent_->files = MakeFileProcess(agent_->io.get_executor(), FilesOptions(), opener);
   auto manager = MakeSandboxManager(agent_->io.get_executor(), runtime_, *agent_->files,
                                     *agent_->store, clock_, random_, limits_, state_dir_);
   ASSERT_TRUE(manager.ok()) << manager.status();

@@ -37,6 +37,9 @@ class AgentTest : public testing::Test {
 
   void SetUp() override;
 
+  // Files of sandboxes can be used here: it takes root, who maps the ids of FakeRuntime's inits.
+  static bool HasFiles();
+
   // A new agent, recovered or not yet.
   void Boot();
   void BootWithoutRecovery();
@@ -97,6 +100,9 @@ class AgentTest : public testing::Test {
   bool BecomesSo(const SandboxRef& ref, bool (*so)(const SandboxSnapshot&, SandboxState),
                  SandboxState state);
 
+  FileProcessOptions FilesOptions() const;
+
+  std::string tools_dir_;
   std::unique_ptr<Agent> agent_;
 };
 
