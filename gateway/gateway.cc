@@ -56,6 +56,15 @@ asio::awaitable<void> SweepUploads(Uploads& uploads) {
   }
 }
 
+// What it uses when it is confined.
+Reach ReachOf(const GatewaySettings& settings) {
+  // How many processors there are: gRPC and the C library ask.
+  Reach reach{.written = {settings.state_dir}, .read = {"/sys/devices/system/cpu"}};
+  const char* manager = std::getenv("NOTIFY_SOCKET");
+  reach.abstract_sockets = manager != nullptr && *manager == '@';
+  return reach;
+}
+
 void DrainOnSignal(asio::signal_set& signals, asio::io_context& io, http::Server& server) {
   signals.async_wait([&io, &server](const boost::system::error_code& error, int signal) {
     if (error) return;
@@ -90,8 +99,12 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
     return std::string(types.Of(name));
   };
   LinkSigner links(link_book, settings.link_lifetime, SystemClock());
-
   asio::io_context io(kGatewayThreads);
+  ASSIGN_OR_RETURN(http::Server::Acceptor acceptor,
+                   http::Server::Listen(io, settings.host, settings.port));
+
+  // From here on it is confined; the first thread comes after it.
+  RETURN_IF_ERROR(Confine(ReachOf(settings)));
   asio::signal_set signals(io, SIGTERM, SIGINT);
   ASSIGN_OR_RETURN(const std::unique_ptr<AgentClient> agent, ConnectToAgent(settings.agent_socket));
   ASSIGN_OR_RETURN(const std::unique_ptr<AccessKeys> keys,
@@ -110,8 +123,6 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
       *agent, links, SystemClock(), SystemRandom(), settings.endpoint, std::move(registry));
 
   http::Server::Options options;
-  options.host = settings.host;
-  options.port = settings.port;
   http::McpTransport transport(*endpoint, options.timing);
   DownloadHandler downloads(*agent, links, types, *keys);
   UploadHandler upload_pages(*agent, *uploads, *keys);
@@ -123,13 +134,12 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
                                           .uploads = &upload_pages,
                                           .oauth = oauth.get(),
                                           .tokens = &oauth->tokens()});
-  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server,
-                   http::Server::Listen(io, router, options));
-  DrainOnSignal(signals, io, *server);
-  server->Start();
+  http::Server server(io, std::move(acceptor), router, options);
+  DrainOnSignal(signals, io, server);
+  server.Start();
   Spawn(io.get_executor(), "uploads.sweep", SweepUploads(*uploads));
   Log(Severity::kInfo, "gateway.listening",
-      {{"address", server->address()}, {"version", SANDKEEP_VERSION}});
+      {{"address", server.address()}, {"version", SANDKEEP_VERSION}});
   if (keys->empty()) {
     Log(Severity::kWarning, "gateway.no_keys",
         {{"remedy", "nobody can use the gateway yet: run `sandkeep-gateway keys add NAME`"}});

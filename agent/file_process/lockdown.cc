@@ -3,7 +3,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,7 +13,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <memory>
+
+#include "common/syscall_filter.h"
 
 namespace sandkeep {
 namespace {
@@ -57,43 +57,6 @@ int ForbidAll() {
   return ErrnoUnless(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-constexpr int kAllowed[] = {
-    // Requests and replies.
-    SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
-    // Files below volumes. There is no open, no write to a file, no exec, no socket: what is
-    // written, the agent writes.
-    SCMP_SYS(openat2), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(getdents64),
-    SCMP_SYS(fcntl), SCMP_SYS(close), SCMP_SYS(lseek), SCMP_SYS(mkdirat), SCMP_SYS(linkat),
-    SCMP_SYS(renameat2), SCMP_SYS(unlinkat), SCMP_SYS(fchmod), SCMP_SYS(fchown),
-    // Memory and the C library.
-    SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex),
-    SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn),
-    SCMP_SYS(rt_sigprocmask), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(exit),
-    SCMP_SYS(exit_group)};
-
-struct ReleaseFilter {
-  void operator()(void* filter) const { ::seccomp_release(filter); }
-};
-
-// libseccomp returns negated errno values.
-int AddRules(scmp_filter_ctx filter) {
-  for (const int call : kAllowed) {
-    if (const int rc = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0); rc != 0) return -rc;
-  }
-  // A log line, and memory that can't be run.
-  const scmp_arg_cmp to_the_log{
-      .arg = 0, .op = SCMP_CMP_EQ, .datum_a = STDERR_FILENO, .datum_b = 0};
-  const scmp_arg_cmp not_executable{
-      .arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
-  int rc = ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, &to_the_log);
-  if (rc == 0) {
-    rc = ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, &not_executable);
-  }
-  return -rc;
-}
-#endif
-
 }  // namespace
 
 int EnterUserNamespace() { return ErrnoUnless(::unshare(CLONE_NEWUSER) == 0); }
@@ -105,15 +68,25 @@ int DropPrivileges() {
 }
 
 int LimitSystemCalls() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  // The sanitizers' own calls are many and change with the compiler.
-  return 0;
-#else
-  const std::unique_ptr<void, ReleaseFilter> filter(::seccomp_init(SCMP_ACT_KILL_PROCESS));
-  if (filter == nullptr) return ENOMEM;
-  if (const int error = AddRules(filter.get()); error != 0) return error;
-  return -::seccomp_load(filter.get());
-#endif
+  SyscallFilter filter;
+  // Requests and replies.
+  filter.Allow({SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg)});
+  // Files below volumes. There is no open, no write to a file, no exec, no socket: what is written,
+  // the agent writes.
+  filter.Allow({SCMP_SYS(openat2), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx),
+                SCMP_SYS(getdents64), SCMP_SYS(fcntl), SCMP_SYS(close), SCMP_SYS(lseek),
+                SCMP_SYS(mkdirat), SCMP_SYS(linkat), SCMP_SYS(renameat2), SCMP_SYS(unlinkat),
+                SCMP_SYS(fchmod), SCMP_SYS(fchown)});
+  // Memory, which can't be run, and the C library.
+  filter.Allow({SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
+                SCMP_SYS(futex), SCMP_SYS(getrandom), SCMP_SYS(clock_gettime),
+                SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigprocmask),
+                SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(exit),
+                SCMP_SYS(exit_group)});
+  filter.AllowIf(SCMP_SYS(mmap), ArgumentLacks(2, PROT_EXEC));
+  // A log line.
+  filter.AllowIf(SCMP_SYS(write), ArgumentIs(0, STDERR_FILENO));
+  return filter.Load();
 }
 
 }  // namespace sandkeep

@@ -26,9 +26,9 @@ constexpr auto kUseTuple = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, Router& router,
-                                                       Options options) {
-  const absl::StatusOr<Tcp::endpoint> endpoint = ListenAddress(options.host, options.port);
+absl::StatusOr<Server::Acceptor> Server::Listen(asio::io_context& io, std::string host,
+                                                std::uint16_t port) {
+  const absl::StatusOr<Tcp::endpoint> endpoint = ListenAddress(host, port);
   if (!endpoint.ok()) return endpoint.status();
   ErrorCode error;
   // Its own strand: Drain closes it from another thread.
@@ -38,10 +38,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, Rou
   if (!error) acceptor.bind(*endpoint, error);
   if (!error) acceptor.listen(Acceptor::max_listen_connections, error);
   if (error) {
-    return ErrnoStatus(error.value(),
-                       StrCat("listening on ", options.host, " port ", options.port));
+    return ErrnoStatus(error.value(), StrCat("listening on ", host, " port ", port));
   }
-  return std::unique_ptr<Server>(new Server(io, std::move(acceptor), router, std::move(options)));
+  return acceptor;
 }
 
 Server::Server(asio::io_context& io, Acceptor acceptor, Router& router, Options options)

@@ -30,15 +30,18 @@ class Connection;
 class Server {
  public:
   struct Options {
-    std::string host = "127.0.0.1";  // An address, or `localhost`.
-    std::uint16_t port = 0;          // 0: the kernel's choice.
     int max_connections = kMaxConnections;
     Timing timing;
   };
 
-  // Listens, but doesn't accept yet. InvalidArgument: `host` is no address.
-  static absl::StatusOr<std::unique_ptr<Server>> Listen(boost::asio::io_context& io, Router& router,
-                                                        Options options);
+  using Acceptor = boost::asio::ip::tcp::acceptor;
+
+  // Who connects waits until a server starts. `host` is an address or `localhost`; port 0 is the
+  // kernel's choice. InvalidArgument: `host` is no address.
+  static absl::StatusOr<Acceptor> Listen(boost::asio::io_context& io, std::string host,
+                                         std::uint16_t port);
+
+  Server(boost::asio::io_context& io, Acceptor acceptor, Router& router, Options options);
   ~Server();
 
   // `127.0.0.1:8000`, as it came out.
@@ -54,10 +57,6 @@ class Server {
   int connections() const;
 
  private:
-  using Acceptor = boost::asio::ip::tcp::acceptor;
-
-  Server(boost::asio::io_context& io, Acceptor acceptor, Router& router, Options options);
-
   boost::asio::awaitable<void> Accept();
   boost::asio::awaitable<void> Pause();
   bool IsFull() const;

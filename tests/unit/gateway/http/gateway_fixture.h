@@ -75,9 +75,9 @@ class GatewayFixture : public testing::Test {
                                                                           .downloads = *downloads_,
                                                                           .oauth = oauth_,
                                                                           .tokens = tokens_});
-    auto server = http::Server::Listen(io_, *router_, options_);
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
+    auto acceptor = http::Server::Listen(io_, "127.0.0.1", 0);
+    ASSERT_TRUE(acceptor.ok()) << acceptor.status();
+    server_ = std::make_unique<http::Server>(io_, *std::move(acceptor), *router_, options_);
     server_->Start();
     for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { io_.run(); });
   }
