@@ -5,10 +5,8 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <future>
@@ -24,6 +22,7 @@
 #include "agent/service/server.h"
 #include "agent/state_dir.h"
 #include "agent/store/store.h"
+#include "common/async.h"
 #include "common/clock.h"
 #include "common/limits.h"
 #include "common/log.h"
@@ -31,6 +30,7 @@
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "common/this_process.h"
+#include "common/watchdog.h"
 
 namespace sandkeep {
 namespace {
@@ -75,16 +75,6 @@ int WaitForSignal(asio::signal_set& signals) {
   return caught.get_future().get();
 }
 
-// Tells systemd that the strands still turn.
-void KeepWatchdogFed(asio::steady_timer& timer, std::chrono::microseconds interval) {
-  timer.expires_after(interval);
-  timer.async_wait([&timer, interval](const boost::system::error_code& error) {
-    if (error) return;
-    Notify("WATCHDOG=1").IgnoreError();
-    KeepWatchdogFed(timer, interval);
-  });
-}
-
 // Without one sandboxes run all the same, and GetInfo says what doesn't land.
 PodmanOptions WithCgroup(PodmanOptions options) {
   absl::StatusOr<std::string> parent =
@@ -127,7 +117,6 @@ absl::Status RunAgent(const AgentSettings& settings) {
                    MakeSandboxManager(io.get_executor(), *runtime, *files, *store, SystemClock(),
                                       SystemRandom(), settings.limits, state.path()));
 
-  asio::steady_timer watchdog(io);
   const IoThreads threads(io);
   RecoverOrSay(io, *manager);
   ServerOptions options;
@@ -142,7 +131,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
   if (const absl::Status told = Notify("READY=1"); !told.ok()) {
     Log(Severity::kWarning, "agent.notify", {{"why", told}});
   }
-  if (const auto interval = WatchdogInterval()) KeepWatchdogFed(watchdog, *interval);
+  Spawn(io.get_executor(), "watchdog", FeedWatchdog());
 
   const int signal = WaitForSignal(signals);
   Log(Severity::kInfo, "agent.stopping", {{"signal", signal}});

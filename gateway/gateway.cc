@@ -19,6 +19,7 @@
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "common/this_process.h"
+#include "common/watchdog.h"
 #include "gateway/downloads/handler.h"
 #include "gateway/downloads/link.h"
 #include "gateway/downloads/link_book.h"
@@ -147,6 +148,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   if (const absl::Status told = Notify("READY=1"); !told.ok()) {
     Log(Severity::kWarning, "gateway.notify", {{"why", told}});
   }
+  Spawn(io.get_executor(), "watchdog", FeedWatchdog());
   RunThreads(io);
   Log(Severity::kInfo, "gateway.stopped");
   // What threads of gRPC still deliver must find everything in its place.

@@ -19,7 +19,6 @@ from stack import BUILD, EXECUTABLES, ROOT, free_port, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTCASES = BUILD / "tests" / "testcases"
-DEPLOYED = ("host.sh",)
 EMULATOR_SECONDS = 30
 BOOT_SECONDS = 600
 START_SECONDS = 300
@@ -110,9 +109,8 @@ class EmulatedHost:
         for name, path in EXECUTABLES.items():
             shutil.copy2(BUILD / path, parts / "bin" / name)
         (parts / "deploy").mkdir()
-        for name in DEPLOYED:
-            shutil.copy2(ROOT / "deploy" / name, parts / "deploy" / name)
-        shutil.copytree(HERE / "units", parts / "units")
+        shutil.copy2(ROOT / "deploy" / "host.sh", parts / "deploy" / "host.sh")
+        shutil.copytree(ROOT / "deploy" / "systemd", parts / "deploy" / "systemd")
         shutil.copy2(HERE / "start.sh", parts / "start.sh")
         (parts / "env").mkdir()
         for name, settings in (("agent", AGENT_ENV), ("gateway", GATEWAY_ENV)):
@@ -166,7 +164,7 @@ class EmulatedHost:
     @property
     def delegated_unit(self):
         """The unit whose group has the containers below it: start.sh's choice."""
-        code, _ = self.ask("test -e /etc/systemd/system/sandkeep-agent.service.d/own-group.conf")
+        code, _ = self.ask("test -e /etc/systemd/system/sandkeep-agent.service.d/newer-systemd.conf")
         return "sandkeep-agent.service" if code == 0 else "sandkeep-containers.service"
 
     def ask(self, command, seconds=COMMAND_SECONDS):
