@@ -88,12 +88,14 @@ absl::Status JobEntry::Adopt(InitJob job) {
   }
   if (ended()) {
     left_behind_ = gone_ ? 0 : std::max(1, row_.outcome->left_behind);
+    if (gone_) NoteNothingLeft();
     CheckSettled();
     return absl::OkStatus();
   }
   row_.state = JobState::kRunning;
   if (!job.exited) {
     ArmDeadline();
+    SendEarlySignals();
     return absl::OkStatus();
   }
   exited_ago_ = job.exited_ago;
@@ -144,6 +146,7 @@ void JobEntry::OnGone() {
   gone_ = true;
   left_behind_ = 0;
   if (timers_) timers_->kill.cancel();
+  NoteNothingLeft();
   Consider();
 }
 
@@ -166,6 +169,7 @@ void JobEntry::Lose(const Outcome& lost) {
   gone_ = true;
   left_behind_ = 0;
   FinishPumps();
+  NoteNothingLeft();
   if (!ended()) EndAs(exit_ ? Judge() : lost);
   CheckSettled();
 }
@@ -181,7 +185,10 @@ void JobEntry::Abandon() {
 }
 
 void JobEntry::Stop(int signal, absl::Duration grace, bool cancel) {
-  if (!begun_ && !ended()) return early_.push_back({signal, grace, cancel});
+  if (!begun_ && !ended()) {
+    if (early_.size() < kMaxEarlySignals) early_.push_back({signal, grace, cancel});
+    return;
+  }
   if (!timers_ || gone_) return;
   if (cancel && !exit_ && !stopped_as_) stopped_as_ = Ending::kCancelled;
   killed_by_caller_ = killed_by_caller_ || signal == SIGKILL;
@@ -312,6 +319,14 @@ void JobEntry::CheckSettled() {
   const auto self = shared_from_this();
   timers_.reset();
   if (owner_ != nullptr) owner_->OnSettled(self);
+}
+
+// Or the next agent would take it for a sandbox in which something goes on.
+void JobEntry::NoteNothingLeft() {
+  if (!ended() || !row_.outcome || row_.outcome->left_behind == 0) return;
+  row_.outcome->left_behind = 0;
+  recorded_ = false;
+  if (owner_ != nullptr) owner_->OnEnded(shared_from_this());
 }
 
 void JobEntry::FinishPumps() {

@@ -26,6 +26,9 @@
 
 namespace sandkeep {
 
+// That wait for a job to be begun or taken over; who sends more has been heard.
+inline constexpr std::size_t kMaxEarlySignals = 16;
+
 class JobEntry;
 
 class JobEntryOwner {
@@ -34,7 +37,7 @@ class JobEntryOwner {
   virtual void SignalTree(const JobId& id, int signal) = 0;
   // What the kernel has counted against the sandbox. Nothing: this host can't tell.
   virtual std::optional<KernelCounts> Counts() const = 0;
-  // The outcome is made, to be recorded.
+  // The outcome is made, or nothing is left any more of what it left behind: to be recorded.
   virtual void OnEnded(const std::shared_ptr<JobEntry>& job) = 0;
   // Ended, and nothing of it lives: once recorded, init may forget it.
   virtual void OnSettled(const std::shared_ptr<JobEntry>& job) = 0;
@@ -152,6 +155,7 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   void End();
   void EndAs(Outcome outcome);
   void CheckSettled();
+  void NoteNothingLeft();
   void FinishPumps();
   bool AtEndOfOutput() const;
   bool disk_full() const;
@@ -171,7 +175,7 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   std::optional<KernelCounts> counts_at_start_;
   bool company_ = false;
   std::int64_t given_input_ = 0;
-  // While the job's row is being recorded.
+  // While the job's row is being recorded, or an earlier agent's job isn't taken over yet.
   std::vector<EarlySignal> early_;
   // Why we ended it, if it was us.
   std::optional<Ending> stopped_as_;

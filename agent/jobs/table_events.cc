@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -62,6 +63,7 @@ std::optional<KernelCounts> Table::Counts() const { return counts_ ? counts_() :
 
 void Table::OnEnded(const EntryPtr& job) {
   TellActivity();
+  if (std::find(unrecorded_.begin(), unrecorded_.end(), job) != unrecorded_.end()) return;
   unrecorded_.push_back(job);
   if (unrecorded_.size() > 1) return;
   record_.expires_after(kRecordDelay);

@@ -18,6 +18,16 @@ class TakeoverTest : public JobsTest {
     MakeTable();
     ASSERT_TRUE(Attach().ok());
   }
+  // By the store, as the next agent reads it.
+  bool NothingIsLeftBehindByTheRow() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (std::chrono::steady_clock::now() < deadline) {
+      const auto rows = Await(store_->LoadJobs());
+      const bool has_outcome = rows.ok() && !rows->empty() && rows->back().outcome;
+      if (has_outcome && rows->back().outcome->left_behind == 0) return true;
+    }
+    return false;
+  }
 };
 
 TEST_F(TakeoverTest, EveryByteOfAFloodThroughTwentyDeathsOfTheAgent) {
@@ -89,6 +99,37 @@ TEST_F(TakeoverTest, AProcessLeftBehindPrintsOnThroughTheNextAgent) {
   AwaitOutput(id, 10);
   EXPECT_EQ(Watch(id).out, "now\nlater\n");
   RunUntil([&]() { return table_->left_behind() == 0; });
+}
+
+TEST_F(TakeoverTest, AProcessLeftBehindThatIsGoneIsNoneForTheNextAgent) {
+  const JobId id = Start(Command("sleep 1000 & echo now"));
+  EXPECT_EQ(Watch(id).outcome->left_behind, 1);
+  EXPECT_FALSE(Await(store_->LoadJobs())->empty());
+  ASSERT_TRUE(Await(table_->Signal(id, SIGKILL, absl::ZeroDuration(), false)).ok());
+  EXPECT_TRUE(NothingIsLeftBehindByTheRow());
+  KillAgent();
+  MakeTable();
+  EXPECT_EQ(table_->left_behind(), 0);
+}
+
+TEST_F(TakeoverTest, AProcessLeftBehindThatWentWithItsContainerIsNoneForTheNextAgent) {
+  const JobId id = Start(Command("sleep 1000 & echo now"));
+  EXPECT_EQ(Watch(id).outcome->left_behind, 1);
+  ASSERT_TRUE(Await(table_->Detach(lost_)).ok());
+  EXPECT_TRUE(NothingIsLeftBehindByTheRow());
+  KillAgent();
+  MakeTable();
+  EXPECT_EQ(table_->left_behind(), 0);
+}
+
+TEST_F(TakeoverTest, ASignalThatComesBeforeItIsTakenOverIsNotLost) {
+  const JobId id = Start(Command("echo on; exec sleep 1000"));
+  AwaitOutput(id, 3);
+  KillAgent();
+  MakeTable();
+  ASSERT_TRUE(Await(table_->Signal(id, SIGTERM, absl::Seconds(2), true)).ok());
+  ASSERT_TRUE(Attach().ok());
+  EXPECT_EQ(Watch(id).outcome->ending, Ending::kCancelled);
 }
 
 TEST_F(TakeoverTest, InitForgetsWhatIsRecorded) {
