@@ -66,8 +66,11 @@ class PodmanRuntime : public ContainerRuntime {
     bool made_anew = false;
   };
   Async<RunningContainer> StartOnce(const ContainerSpec& spec, StartTries& tries);
+  Async<ProcessResult> CallStart(EngineName container);
+  // `failed`: of the start that was tried before it was known to be present.
   Async<RunningContainer> StartPresent(const ContainerSpec& spec, InspectedContainer present,
-                                       const StartTries& tries);
+                                       const StartTries& tries,
+                                       std::optional<ProcessResult> failed);
   // After a failed start: nothing stays of a container that isn't there.
   asio::awaitable<void> CleanUp(const ContainerSpec& spec);
   // Calls podman until it succeeds or the container is gone.
@@ -148,33 +151,38 @@ Async<RunningContainer> PodmanRuntime::TakeStarted(EngineName container, std::st
   co_return running;
 }
 
+Async<ProcessResult> PodmanRuntime::CallStart(EngineName container) {
+  return engine_.podman().Call({"start", container.text()}, kEngineStartDeadline);
+}
+
 Async<RunningContainer> PodmanRuntime::StartPresent(const ContainerSpec& spec,
                                                     InspectedContainer present,
-                                                    const StartTries& tries) {
+                                                    const StartTries& tries,
+                                                    std::optional<ProcessResult> failed) {
   if (present.state == ContainerState::kRunning) {
     co_return co_await Take(spec.name, present.hostname, present.init_pid);
   }
-  Arguments arguments = {"start", spec.name.text()};
-  CO_ASSIGN_OR_RETURN(const ProcessResult started,
-                      co_await engine_.podman().Call(std::move(arguments), kEngineStartDeadline));
-  if (started.succeeded()) co_return co_await TakeStarted(spec.name, present.hostname);
+  if (!failed) {
+    CO_ASSIGN_OR_RETURN(failed, co_await CallStart(spec.name));
+    if (failed->succeeded()) co_return co_await TakeStarted(spec.name, present.hostname);
+  }
   // What a failed run left behind holds nothing; a stopped one holds the packages. One whose
   // monitor was killed stays between running and stopped for ever: nothing but its removal ends
   // that.
   const bool stuck = present.between_states && tries.failed + 2 >= kEngineTries;
   if (present.never_ran || stuck) CO_RETURN_IF_ERROR(co_await Remove(spec.name));
-  co_return EngineFailure("start", started);
+  co_return EngineFailure("start", *failed);
 }
 
 Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec, StartTries& tries) {
   // A pid file says that it was started before: most likely it is there, and stopped.
   if (ReadPidFile(spec.files).ok()) {
-    Arguments start = {"start", spec.name.text()};
-    CO_ASSIGN_OR_RETURN(const ProcessResult started,
-                        co_await engine_.podman().Call(std::move(start), kEngineStartDeadline));
+    CO_ASSIGN_OR_RETURN(ProcessResult started, co_await CallStart(spec.name));
     if (started.succeeded()) co_return co_await TakeStarted(spec.name, spec.hostname);
     auto known = co_await engine_.Inspect(spec.name);
-    if (known.ok()) co_return co_await StartPresent(spec, *std::move(known), tries);
+    if (known.ok()) {
+      co_return co_await StartPresent(spec, *std::move(known), tries, std::move(started));
+    }
     if (!absl::IsNotFound(known.status())) co_return known.status();
   }
   Arguments arguments = RunArguments(engine_.options(), spec);
@@ -185,7 +193,7 @@ Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec, Star
   auto present = co_await engine_.Inspect(spec.name);
   if (absl::IsNotFound(present.status())) co_return EngineFailure("run", run);
   CO_RETURN_IF_ERROR(present.status());
-  co_return co_await StartPresent(spec, *std::move(present), tries);
+  co_return co_await StartPresent(spec, *std::move(present), tries, std::nullopt);
 }
 
 Async<RunningContainer> PodmanRuntime::Start(EngineName container, EngineName volume,

@@ -9,9 +9,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 
+#include "common/limits.h"
 #include "common/random.h"
 #include "common/strings.h"
 #include "tests/contract/podman_host.h"
@@ -76,6 +78,28 @@ TEST_F(PodmanRuntimeTest, PackagesSurviveStopAndStart) {
   ASSERT_TRUE(runner_.Await(runtime->Stop(container_)).ok());
   init::TestAgent agent = StartAgent(*runtime);
   EXPECT_EQ(Run(agent, "cat /usr/local/bin/tool"), "kept\n");
+}
+
+TEST_F(PodmanRuntimeTest, AStoppedOneThatDoesNotStartIsAskedOnceATryAndKept) {
+  {
+    init::TestAgent agent = StartAgent(*Make());
+  }
+  ASSERT_TRUE(runner_.Await(Make()->Stop(container_)).ok());
+  const std::string asked = state_ / "asked";
+  const std::string wrapper = state_ / "podman";
+  std::ofstream(wrapper) << "#!/bin/sh\n"
+                         << "for word; do [ \"$word\" != start ] || { echo >>" << asked
+                         << "; exit 125; }; done\n"
+                         << "exec " << options_->podman << " \"$@\"\n";
+  fs::permissions(wrapper, fs::perms::owner_all);
+  PodmanOptions options = TestOptions(instance_, state_);
+  options.podman = wrapper;
+  const auto runtime = MakePodmanRuntime(runner_.executor(), options);
+
+  EXPECT_FALSE(runner_.Await(runtime->Start(container_, volume_, "amber-otter")).ok());
+  EXPECT_EQ(fs::file_size(asked), static_cast<std::uintmax_t>(kEngineTries));
+
+  EXPECT_TRUE(runner_.Await(Make()->Start(container_, volume_, "amber-otter")).ok());
 }
 
 TEST_F(PodmanRuntimeTest, AnotherInstanceSeesNothingOfOurs) {
