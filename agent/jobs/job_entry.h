@@ -26,9 +26,6 @@
 
 namespace sandkeep {
 
-// That wait for a job to be begun or taken over; who sends more has been heard.
-inline constexpr std::size_t kMaxEarlySignals = 16;
-
 class JobEntry;
 
 class JobEntryOwner {

@@ -44,6 +44,10 @@ bool PastRepair(const absl::Status& status) {
   }
 }
 
+bool IsEngineFailure(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
 Outcome LostToRestart() {
   return Lost(Ending::kHostRestarted,
               "the host restarted while it ran: files in the workspace are kept; run it again");

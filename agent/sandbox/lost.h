@@ -22,5 +22,7 @@ Outcome LostToRestart();
 
 // The engine answered, and trying again won't help: the container itself is past repair.
 bool PastRepair(const absl::Status& status);
+// The engine didn't do it, and doesn't say that the host is at fault: trying again may help.
+bool IsEngineFailure(const absl::Status& status);
 
 }  // namespace sandkeep

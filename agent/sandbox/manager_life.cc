@@ -22,6 +22,8 @@ Async<bool> Take(Sandbox& sandbox, LifeStep step) {
       return sandbox.StopFrozen();
     case LifeStep::kRemove:
       return sandbox.RemoveIdle();
+    case LifeStep::kSettle:
+      return sandbox.SettleBroken();
     case LifeStep::kResume:
     case LifeStep::kNone:
       break;

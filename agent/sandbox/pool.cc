@@ -100,8 +100,8 @@ Async<void> Pool::AddOne() {
     absl::StatusOr<RunningContainer> running =
         co_await runtime_.Start(row.container, row.volume, hostname);
     if (running.ok()) {
-      const std::lock_guard lock(mutex_);
-      ready_.push_back({row.volume, *std::move(running)});
+      // One may have been given back meanwhile.
+      Return({row.volume, *std::move(running)});
       co_return absl::OkStatus();
     }
     made = running.status();

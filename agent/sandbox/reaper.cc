@@ -19,10 +19,10 @@ LifeStep DueWhileRunning(const SandboxView& view, const ManagerLimits& limits,
 // Only what is idle is stopped by the clock; what was frozen to make room waits for a place.
 LifeStep DueWhileFrozen(const SandboxView& view, const ManagerLimits& limits, Clock::Monotonic now,
                         bool place_free) {
-  if (!MayBeEnded(view.activity, limits.background, now)) {
-    return view.for_room && place_free ? LifeStep::kResume : LifeStep::kNone;
-  }
-  return Passed(view.state_since, limits.stop_after, now) ? LifeStep::kStop : LifeStep::kNone;
+  const bool may_be_ended = MayBeEnded(view.activity, limits.background, now);
+  if (may_be_ended && Passed(view.state_since, limits.stop_after, now)) return LifeStep::kStop;
+  const bool waits = !may_be_ended && view.for_room && place_free;
+  return waits || (view.has_place && now >= view.retry_due) ? LifeStep::kResume : LifeStep::kNone;
 }
 
 }  // namespace
@@ -36,6 +36,8 @@ LifeStep Due(const SandboxView& view, const ManagerLimits& limits, Clock::Monoto
       return DueWhileFrozen(view, limits, now, place_free);
     case SandboxState::kStopped:
       return Passed(view.state_since, limits.keep, now) ? LifeStep::kRemove : LifeStep::kNone;
+    case SandboxState::kBroken:
+      return now >= view.retry_due ? LifeStep::kSettle : LifeStep::kNone;
     default:
       return LifeStep::kNone;
   }

@@ -8,7 +8,7 @@
 
 namespace sandkeep {
 
-enum class LifeStep { kNone, kFreeze, kStop, kRemove, kResume };
+enum class LifeStep { kNone, kFreeze, kStop, kRemove, kResume, kSettle };
 
 // `place_free`: one that was frozen only to make room may go on.
 LifeStep Due(const SandboxView& view, const ManagerLimits& limits, Clock::Monotonic now,

@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +31,16 @@
 #include "common/await_on.h"
 
 namespace sandkeep {
+
+// A container that can't be told of, or taken over, is looked at again after so long, each time
+// after twice as long, up to 17 minutes: the engine is busy, or away.
+inline constexpr std::chrono::seconds kSettleRetry{1};
+inline constexpr int kMaxRetryDoublings = 10;
+// One that goes on running though the engine was told so often to stop it is removed.
+inline constexpr int kSettleTries = 4;
+// After so many calls for which a stopped one didn't start, another takes its place. Each has tried
+// several times.
+inline constexpr int kWakeTries = 3;
 
 class Capacity;
 class Registry;
@@ -61,6 +72,9 @@ struct SandboxView {
   absl::Time busy_since = absl::InfinitePast();
   Clock::Monotonic state_since = {};
   bool for_room = false;  // Frozen although something goes on in it.
+  // It may run, whatever its state says; looked at again when that is due.
+  bool has_place = false;
+  Clock::Monotonic retry_due = {};
 };
 
 class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEvents {
@@ -107,6 +121,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<bool> RemoveIdle();
   // One that was frozen to make room goes on if there is a place, without taking anybody's.
   Async<bool> Resume();
+  // Finds out what is left of a broken one.
+  Async<bool> SettleBroken();
 
   // Writes its binding beside its volume, which came from the pool.
   Async<void> Bind() { return context_.runtime.BindVolume(volume_, BindingText()); }
@@ -124,15 +140,23 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
 
  private:
   struct SharedStart;
+  struct Wait;
   class CallGuard;
   class CommitGuard;
   class RestGuard;
 
-  // ---- sandbox.cc: the calls ----
+  // ---- sandbox_calls.cc: the calls ----
   Async<StartedJob> StartJobHere(JobSpec spec);
-  absl::StatusOr<StartedJob> Started(JobSnapshot job, Arrival arrival, absl::Time last_used_before);
+  Async<StartedJob> Rejoin(JobSnapshot job);
+  absl::StatusOr<std::shared_ptr<Wait>> Admit();
+  boost::asio::awaitable<void> ForgetUnused();
+  StartedJob Started(JobSnapshot job, Arrival arrival, absl::Time last_used_before,
+                     std::unique_ptr<JobWatcher> watcher);
   absl::StatusOr<std::unique_ptr<JobWatcher>> WatchHeld(const JobId& id, std::int64_t from_offset,
                                                         bool follow);
+  absl::StatusOr<std::shared_ptr<Wait>> TakeWait();
+  std::unique_ptr<JobWatcher> HoldWith(std::shared_ptr<Wait> wait,
+                                       std::unique_ptr<JobWatcher> watcher);
   Async<WatchedJob> WatchJobHere(std::optional<JobId> id, std::int64_t from_offset, bool follow);
   Async<std::vector<JobSnapshot>> ListJobsHere(int limit);
   Async<std::int64_t> SendInputHere(JobId id, std::string data, bool end);
@@ -140,6 +164,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<Arrival> ReadyForFilesHere();
   Async<void> FilesChangedHere();
   Async<TakenFile> CommitFileHere(std::shared_ptr<PendingFile> file, TakeTerms terms);
+
+  // ---- sandbox.cc: what is known of it ----
   Async<void> ForgetJobsHere(absl::Time ended_before);
   Async<void> LookAgainHere();
   Async<void> ForgetOldestOutputHere();
@@ -153,6 +179,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // ---- sandbox_start.cc: the container comes up; under the lock but for EnsureRunning ----
   Async<Arrival> EnsureRunning();
   Async<Arrival> StartLocked();
+  absl::StatusOr<Arrival> Running(absl::StatusOr<Arrival> arrival);
   Async<Arrival> Wake(SandboxState from);
   Async<Arrival> Create();
   Async<void> TryCreate();
@@ -183,8 +210,22 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   void ForgetRest();
   boost::asio::awaitable<void> WriteRest(Rest rest, absl::Time since);
 
-  // ---- sandbox_life.cc: it goes away, and is found again ----
+  // ---- sandbox_broken.cc: its container can't be used as it is; under the lock ----
   void OnInitBroken(absl::Status why) override;
+  void SetBroken(bool died);
+  void RetryLater();
+  boost::asio::awaitable<void> Retire();
+  Async<bool> SettleBrokenHere();
+  Async<void> SettleAlone();
+  Async<void> Settle();
+  Async<void> KeepStopped();
+  Async<ContainerState> LookForContainer();
+  boost::asio::awaitable<void> NotWoken(SandboxState from, absl::Status why, bool had_place);
+  boost::asio::awaitable<void> FreezeAgain(bool had_place);
+  Async<Arrival> Replace();
+  Async<void> RemoveReplaced();
+
+  // ---- sandbox_life.cc: it goes away, and is found again ----
   Async<RemovedSandbox> RemoveHere(bool remove_volume);
   Async<void> RemoveContainer(Outcome lost);
   boost::asio::awaitable<void> EndJobs(Outcome lost);
@@ -194,11 +235,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<void> ForgetSelf();
   Async<void> AdoptHere(std::optional<ContainerState> found);
   Async<void> AdoptResting();
-  Async<void> NotAdopted(absl::Status why);
+  Async<void> NotAdopted(absl::Status why, bool rested);
   boost::asio::awaitable<void> NoteRest(Rest rest);
-  boost::asio::awaitable<void> Retire();
-  Async<void> Settle();
-  Async<bool> IsStopped();
   void SetState(SandboxState state);
   void LogFailure(std::string_view event, const absl::Status& why) const;
 
@@ -238,6 +276,11 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool made_anew_ = false;       // The last start found no container.
   bool frozen_by_init_ = false;  // This host's kernel doesn't freeze for us.
   bool for_room_ = false;
+  // The other container of its volume, to be removed: no row names it.
+  std::optional<EngineName> replaced_;
+  int failures_ = 0;  // In a row: of looking after it, and of starting a stopped one.
+  int wake_failures_ = 0;
+  Clock::Monotonic retry_due_;
   int resting_ = 0;  // Being frozen, stopped or removed: a call waits for the lock.
   int calls_ = 0;
   int commits_ = 0;       // Files that are taking their place.

@@ -83,11 +83,12 @@ Async<void> Sandbox::ForgetWithVolume() {
 Async<void> Sandbox::RemoveContainer(Outcome lost) {
   co_await EndJobs(std::move(lost));
   if (!row_.container) co_return absl::OkStatus();
-  const absl::Status removed = co_await context_.runtime.Remove(*row_.container);
+  absl::Status removed = co_await RemoveReplaced();
+  if (removed.ok()) removed = co_await context_.runtime.Remove(*row_.container);
   if (!removed.ok()) {
     // It may run on: it keeps its place and its name until a removal succeeds.
     LogFailure("sandbox.container_left", removed);
-    SetState(SandboxState::kBroken);
+    SetBroken(/*died=*/false);
     co_return removed;
   }
   row_.container.reset();
@@ -128,11 +129,12 @@ Async<void> Sandbox::AdoptHere(std::optional<ContainerState> found) {
     SetState(SandboxState::kAbsent);
     co_return absl::OkStatus();
   }
-  if (row_.rest != Rest::kNone) co_return co_await AdoptResting();
   context_.capacity.TakeOver();
   has_slot_ = true;
+  const bool rested = row_.rest != Rest::kNone;
   const absl::Status attached = co_await AttachRunning();
-  if (!attached.ok()) co_return co_await NotAdopted(attached);
+  if (!attached.ok()) co_return co_await NotAdopted(attached, rested);
+  if (rested) co_return co_await AdoptResting();
   SetState(SandboxState::kRunning);
   co_return absl::OkStatus();
 }
@@ -143,24 +145,27 @@ boost::asio::awaitable<void> Sandbox::NoteRest(Rest rest) {
   LogFailure("sandbox.rest_not_written", co_await RecordRest(rest));
 }
 
-// As if it were frozen: the next call takes it over, or finds that it can't be had back.
-Async<void> Sandbox::NotAdopted(absl::Status why) {
+// As if it were frozen: the next call takes it over, or finds that it can't be had back. What runs
+// on keeps its place, and is looked at again.
+Async<void> Sandbox::NotAdopted(absl::Status why, bool rested) {
   LogFailure("sandbox.adopt_failed", why);
   if (PastRepair(why)) {
-    init_died_ = !absl::IsDataLoss(why);
+    SetBroken(/*died=*/!absl::IsDataLoss(why));
     co_return co_await Settle();
   }
-  ReleaseSlot();
-  co_await NoteRest(Rest::kFrozen);
   for_room_ = true;
+  if (rested) {
+    co_await FreezeAgain(/*had_place=*/false);
+    co_return absl::OkStatus();
+  }
+  co_await NoteRest(Rest::kFrozen);
+  RetryLater();
   SetState(SandboxState::kFrozen);
   co_return absl::OkStatus();
 }
 
 // It was frozen, or was about to be, or had just been woken: only a command that runs tells.
 Async<void> Sandbox::AdoptResting() {
-  const absl::Status attached = co_await AttachRunning();
-  if (!attached.ok()) co_return co_await NotAdopted(attached);
   if (jobs_->running() == 0) {
     const absl::Time since = row_.rest_since;
     SetState(SandboxState::kRunning);
@@ -172,56 +177,10 @@ Async<void> Sandbox::AdoptResting() {
     }
     if (state_ != SandboxState::kRunning) co_return frozen;
   }
-  context_.capacity.TakeOver();
-  has_slot_ = true;
   LogFailure("sandbox.not_thawed", jobs_->Freeze(false));
   ForgetRest();
   SetState(SandboxState::kRunning);
   co_return absl::OkStatus();
-}
-
-void Sandbox::OnInitBroken(absl::Status why) {
-  init_broken_ = true;
-  attached_ = false;
-  frozen_by_init_ = false;
-  if (state_ != SandboxState::kRunning && state_ != SandboxState::kFrozen) return;
-  init_died_ = absl::IsUnavailable(why);
-  LogFailure("sandbox.broken", why);
-  SetState(SandboxState::kBroken);
-  Spawn(strand_, "sandbox.retire", Shield(shared_from_this(), Retire()));
-}
-
-boost::asio::awaitable<void> Sandbox::Retire() {
-  const StrandLock::Guard guard = co_await lock_.Acquire();
-  // A call may have come first and rebuilt it.
-  if (state_ != SandboxState::kBroken) co_return;
-  // Logged where it fails; the next start begins with it.
-  (co_await Settle()).IgnoreError();
-}
-
-// Of a container whose init died, what was installed is still there; one whose init lied goes.
-Async<void> Sandbox::Settle() {
-  const bool died = std::exchange(init_died_, false);
-  if (!died || !row_.container) co_return co_await RemoveContainer(BrokenSandbox());
-  co_await EndJobs(LostContainer());
-  const absl::Status stopped = co_await context_.runtime.Stop(*row_.container);
-  const absl::StatusOr<bool> is_stopped = co_await IsStopped();
-  if (!stopped.ok() || !is_stopped.ok() || !*is_stopped) {
-    co_return co_await RemoveContainer(LostContainer());
-  }
-  co_await NoteRest(Rest::kStopped);
-  ReleaseSlot();
-  SetState(SandboxState::kStopped);
-  co_return absl::OkStatus();
-}
-
-// Somebody else may have removed it.
-Async<bool> Sandbox::IsStopped() {
-  CO_ASSIGN_OR_RETURN(const EngineObjects objects, co_await context_.runtime.ListOurs());
-  for (const ContainerRecord& container : objects.containers) {
-    if (container.name == row_.container) co_return container.state == ContainerState::kStopped;
-  }
-  co_return false;
 }
 
 void Sandbox::SetState(SandboxState state) {
@@ -237,6 +196,8 @@ void Sandbox::SetState(SandboxState state) {
       state == SandboxState::kAbsent) {
     for_room_ = false;
   }
+  if (state == SandboxState::kRunning) failures_ = wake_failures_ = 0;
+  if (state == SandboxState::kAbsent || state == SandboxState::kStopped) failures_ = 0;
   state_ = state;
   Publish();
 }

@@ -55,6 +55,9 @@ Async<void> Sandbox::FreezeNowHere() {
 }
 
 Async<void> Sandbox::ThawNowHere() {
+  // Or it would be as idle as before, and be frozen again at once.
+  last_call_ = context_.clock.Steady();
+  Publish();
   if (resting_ > 0) co_await lock_.Acquire();
   if (state_ != SandboxState::kFrozen) co_return absl::OkStatus();
   co_return (co_await EnsureRunning()).status();
@@ -89,20 +92,24 @@ Async<bool> Sandbox::RemoveIdleHere() {
     co_return false;
   }
   const RestGuard resting(*this);
-  const absl::Status removed = co_await RemoveContainer(StoppedIdle());
+  absl::Status removed = co_await RemoveContainer(StoppedIdle());
+  // Nothing was ever written in it.
+  const bool unused = row_.last_used == absl::InfinitePast();
+  if (removed.ok() && unused) removed = co_await UndoCreate();
   co_return removed.ok();
 }
 
 Async<bool> Sandbox::ResumeHere() {
   const StrandLock::Guard guard = lock_.TryAcquire();
-  if (!guard || state_ != SandboxState::kFrozen || !context_.capacity.TryTake()) co_return false;
-  has_slot_ = true;
+  if (!guard || state_ != SandboxState::kFrozen) co_return false;
+  const bool had_place = has_slot_;
+  has_slot_ = had_place || context_.capacity.TryTake();
+  if (!has_slot_) co_return false;
   SetState(SandboxState::kStarting);
   const absl::Status thawed = co_await ThawContainer();
-  LogFailure("sandbox.not_resumed", thawed);
   if (!thawed.ok()) {
-    ReleaseSlot();
-    SetState(SandboxState::kFrozen);
+    co_await NotWoken(SandboxState::kFrozen, thawed, had_place);
+    if (state_ == SandboxState::kBroken) (co_await Settle()).IgnoreError();
     co_return false;
   }
   ForgetRest();
@@ -119,8 +126,16 @@ Async<void> Sandbox::FreezeLocked(bool for_room) {
   LogFailure("sandbox.not_frozen", frozen);
   if (!frozen.ok()) {
     // Some of it may have stopped.
-    (co_await context_.runtime.Thaw(*row_.container)).IgnoreError();
-    ForgetRest();
+    const absl::Status thawed = co_await context_.runtime.Thaw(*row_.container);
+    if (state_ != SandboxState::kRunning) co_return frozen;
+    if (thawed.ok() || absl::IsUnimplemented(thawed)) {
+      ForgetRest();
+      co_return frozen;
+    }
+    // Nor does it go on: it keeps its place until it does.
+    LogFailure("sandbox.not_thawed", thawed);
+    RetryLater();
+    SetState(SandboxState::kFrozen);
     co_return frozen;
   }
   ReleaseSlot();
@@ -154,9 +169,7 @@ Async<void> Sandbox::StopLocked(Outcome lost) {
   const absl::Status stopped = co_await context_.runtime.Stop(*row_.container);
   LogFailure("sandbox.not_stopped", stopped);
   if (!stopped.ok()) {
-    // What is left of it is looked at by the next start.
-    init_died_ = true;
-    SetState(SandboxState::kBroken);
+    SetBroken(/*died=*/true);
     co_return stopped;
   }
   ReleaseSlot();

@@ -51,20 +51,23 @@ Async<Arrival> Sandbox::StartLocked() {
     const SandboxState from = state_;
     SetState(SandboxState::kStarting);
     const absl::StatusOr<Arrival> woken = co_await Wake(from);
-    if (woken.ok()) SetState(SandboxState::kRunning);
-    if (!PastRepair(woken.status())) co_return woken;
-    LogFailure("sandbox.not_woken", woken.status());
-    // Processes that can't be had back end; packages need not go with them.
-    init_died_ = from == SandboxState::kFrozen;
+    if (woken.ok()) co_return Running(woken);
+    const bool given_up = IsEngineFailure(woken.status()) && wake_failures_ >= kWakeTries;
+    if (!PastRepair(woken.status()) && !given_up) co_return woken;
+    if (given_up) co_return Running(co_await Replace());
     if (from == SandboxState::kStopped) break;
     CO_RETURN_IF_ERROR(co_await Settle());
   }
-  const absl::StatusOr<Arrival> created = co_await Create();
-  if (created.ok()) SetState(SandboxState::kRunning);
-  co_return created;
+  co_return Running(co_await Create());
+}
+
+absl::StatusOr<Arrival> Sandbox::Running(absl::StatusOr<Arrival> arrival) {
+  if (arrival.ok()) SetState(SandboxState::kRunning);
+  return arrival;
 }
 
 Async<Arrival> Sandbox::Wake(SandboxState from) {
+  const bool had_place = has_slot_;
   CO_RETURN_IF_ERROR(co_await TakeSlot(from));
   const bool frozen = from == SandboxState::kFrozen;
   Async<void> waking = frozen ? ThawContainer() : Launch();
@@ -75,12 +78,13 @@ Async<Arrival> Sandbox::Wake(SandboxState from) {
     // Somebody else had removed it.
     co_return made_anew_ ? Arrival::kRebuilt : Arrival::kRestarted;
   }
-  ReleaseSlot();
-  SetState(from);
+  if (from == SandboxState::kStopped && IsEngineFailure(woken)) ++wake_failures_;
+  co_await NotWoken(from, woken, had_place);
   co_return woken;
 }
 
 Async<void> Sandbox::TakeSlot(SandboxState otherwise) {
+  if (has_slot_) co_return absl::OkStatus();
   absl::Status admitted = co_await context_.capacity.Admit(principal_);
   has_slot_ = admitted.ok();
   if (!has_slot_) SetState(otherwise);

@@ -72,6 +72,14 @@ void FakeRuntime::FailAfterwards(EngineCall call, absl::Status status) {
   scripts_[call].afterwards = std::move(status);
 }
 
+void FakeRuntime::Heal() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [call, script] : scripts_) {
+    script.failures = 0;
+    script.afterwards.reset();
+  }
+}
+
 void FakeRuntime::Hold(EngineCall call) {
   const std::lock_guard lock(mutex_);
   scripts_[call].held = true;
@@ -148,6 +156,12 @@ std::vector<EngineName> FakeRuntime::containers() const {
   std::vector<EngineName> names;
   for (const auto& [name, container] : containers_) names.push_back(name);
   return names;
+}
+
+std::string FakeRuntime::hostname(const EngineName& container) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = containers_.find(container);
+  return found == containers_.end() ? "" : found->second.hostname;
 }
 
 std::vector<EngineName> FakeRuntime::running() const {

@@ -53,6 +53,8 @@ class FakeRuntime : public ContainerRuntime {
   // Calls wait before they do anything, until Release.
   void Hold(EngineCall call);
   void Release(EngineCall call);
+  // Nothing fails any more. What is held stays so.
+  void Heal();
   // Ends the calls that are under way for an agent that has just died: nothing resumes on its
   // executor afterwards. Its threads have stopped.
   void Abandon();
@@ -75,6 +77,8 @@ class FakeRuntime : public ContainerRuntime {
   bool WaitForCalls(EngineCall call, int count) const;
   std::vector<EngineName> containers() const;
   std::vector<EngineName> volumes() const;
+  // As it was started with.
+  std::string hostname(const EngineName& container) const;
   // Of running containers.
   std::vector<EngineName> running() const;
   std::string binding(const EngineName& volume) const;

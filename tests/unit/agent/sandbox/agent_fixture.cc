@@ -157,6 +157,17 @@ bool AgentTest::Becomes(const SandboxRef& ref, SandboxState state) {
   return BecomesSo(ref, so, state);
 }
 
+bool AgentTest::BecomesInTime(const SandboxRef& ref, SandboxState state) {
+  const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto snapshot = manager().Get(ref);
+    if (snapshot.ok() && snapshot->state == state) return true;
+    clock_.Advance(absl::Milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
 bool AgentTest::BecomesIdle(const SandboxRef& ref) {
   auto so = [](const SandboxSnapshot& now, SandboxState) { return !now.busy; };
   return BecomesSo(ref, so, SandboxState::kRunning);

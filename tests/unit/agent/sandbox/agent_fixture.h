@@ -78,6 +78,8 @@ class AgentTest : public testing::Test {
   // Waits until the sandbox is in this state, or has nothing to do.
   bool Becomes(const SandboxRef& ref, SandboxState state);
   bool BecomesIdle(const SandboxRef& ref);
+  // The clock goes on meanwhile: a tenth of a second each millisecond.
+  bool BecomesInTime(const SandboxRef& ref, SandboxState state);
 
   const PrincipalId alice_ = *PrincipalId::Parse("key-alice");
   const PrincipalId bob_ = *PrincipalId::Parse("key-bob");

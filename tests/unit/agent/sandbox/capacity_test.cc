@@ -5,6 +5,7 @@
 #include <future>
 #include <limits>
 
+#include "agent/sandbox/sandbox.h"
 #include "common/strings.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 
@@ -128,6 +129,7 @@ TEST_F(CapacityTest, OneThatCannotBeFrozenIsStopped) {
 
 TEST_F(CapacityTest, ARemovalThatFailsKeepsThePlaceUntilItSucceeds) {
   limits_.recycle_removes = true;
+  limits_.life_interval = absl::Milliseconds(2);
   Die();
   Boot();
   OutputOf(alice_, "one", "true");
@@ -141,6 +143,15 @@ TEST_F(CapacityTest, ARemovalThatFailsKeepsThePlaceUntilItSucceeds) {
   EXPECT_EQ(StateOf("one"), SandboxState::kBroken);
   EXPECT_EQ(StateOf("two"), SandboxState::kAbsent);
   EXPECT_EQ(Wait(manager().Info())->running, 2);
+  // No call needs to come for it: the engine is asked again by and by.
+  const int removals = runtime_.calls(EngineCall::kRemove);
+  runtime_.Fail(EngineCall::kRemove, absl::UnavailableError("engine hangs"));
+  clock_.Advance(absl::FromChrono(kSettleRetry));
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kRemove, removals + 1));
+  EXPECT_EQ(Wait(manager().Info())->running, 2);
+  EXPECT_TRUE(BecomesInTime(RefOf(alice_, "one"), SandboxState::kAbsent));
+  EXPECT_EQ(Wait(manager().Info())->running, 1);
+  EXPECT_EQ(runtime_.calls(EngineCall::kRemove), removals + 2);
   EXPECT_EQ(OutputOf(alice_, "one", "echo back"), "back\n");
 }
 

@@ -246,6 +246,57 @@ TEST_P(LifeTest, ACommandHandedBackLongAgoMakesRoomByWaitingAndIsNotLost) {
   EXPECT_EQ(outcome.ending, Ending::kExited);
 }
 
+TEST_P(LifeTest, OneThatIsThawedIsNotFrozenAgainAtOnce) {
+  OutputOf(alice_, "otter", "true");
+  ASSERT_TRUE(Wait(manager().Freeze(Otter())).ok());
+  clock_.Advance(2 * limits_.idle);
+  ASSERT_TRUE(Wait(manager().Thaw(Otter())).ok());
+  LetLookAround();
+  EXPECT_EQ(manager().Get(Otter())->state, SandboxState::kRunning);
+}
+
+TEST_P(LifeTest, ACommandThatIsSignalledKeepsThePlaceItWasGiven) {
+  limits_.max_running = 1;
+  Die();
+  Boot();
+  auto job = Start(alice_, "otter", "echo up; exec sleep 1000");
+  ASSERT_TRUE(job.ok());
+  ReadUntil(*job->watcher, "up");
+  job->watcher.reset();
+  clock_.Advance(absl::FromChrono(kHandedBackHold));
+  OutputOf(alice_, "other", "true");
+  ASSERT_EQ(manager().Get(Otter())->state, SandboxState::kFrozen);
+
+  constexpr int kContinue = 18;
+  const auto told =
+      Wait(manager().SignalJob(Otter(), job->job.id, kContinue, absl::ZeroDuration()));
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(manager().Get(Otter())->state, SandboxState::kRunning);
+  EXPECT_TRUE(absl::IsResourceExhausted(Start(alice_, "other", "true").status()));
+  EXPECT_EQ(manager().Get(Otter())->state, SandboxState::kRunning);
+}
+
+TEST_P(LifeTest, ARetryOfACommandThatWasFrozenToMakeRoomHasItGoOn) {
+  limits_.max_running = 1;
+  Die();
+  Boot();
+  const JobSpec spec = Command("echo up; until [ -e go ]; do sleep 0.01; done; echo through");
+  auto job = Wait(manager().StartJob(alice_, "otter", spec));
+  ASSERT_TRUE(job.ok());
+  ReadUntil(*job->watcher, "up");
+  job->watcher.reset();
+  clock_.Advance(absl::FromChrono(kHandedBackHold));
+  OutputOf(alice_, "other", "true");
+  ASSERT_EQ(manager().Get(Otter())->state, SandboxState::kFrozen);
+
+  auto again = Wait(manager().StartJob(alice_, "otter", spec));
+  ASSERT_TRUE(again.ok()) << again.status();
+  ASSERT_EQ(manager().Get(Otter())->state, SandboxState::kRunning);
+  for (const EngineName& volume : runtime_.volumes()) std::ofstream(runtime_.data(volume) / "go");
+  Outcome outcome;
+  EXPECT_EQ(ReadToEnd(*again->watcher, &outcome), "up\nthrough\n");
+}
+
 TEST_P(LifeTest, AnAgentThatDiesLeavesAFrozenSandboxFrozen) {
   LeaveCounter();
   ASSERT_TRUE(Wait(manager().Freeze(Otter())).ok());

@@ -120,5 +120,37 @@ TEST_F(PoolTest, OneThatCouldNotBeUsedGoesBack) {
   EXPECT_THAT(runtime_.containers(), SizeIs(2));
 }
 
+TEST_F(PoolTest, ACommandThatIsRefusedStartsNothingAndLeavesNothing) {
+  ASSERT_TRUE(Fills());
+  auto job = Start(alice_, "otter", "echo up; sleep 1000");
+  ASSERT_TRUE(job.ok()) << job.status();
+  ReadUntil(*job->watcher, "up");
+  ASSERT_TRUE(Fills());
+  std::vector<WatchedJob> waits;
+  for (int i = 1; i < kMaxWaitsEach; ++i) {
+    auto wait = Wait(manager().WatchJob(RefOf(alice_, "otter"), job->job.id, 0, true));
+    ASSERT_TRUE(wait.ok()) << wait.status();
+    waits.push_back(*std::move(wait));
+  }
+
+  EXPECT_TRUE(absl::IsResourceExhausted(Start(alice_, "new", "true").status()));
+  EXPECT_EQ(Wait(manager().Info())->known, 1);
+  // The one that it would have had, and no other beside it.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (runtime_.calls(EngineCall::kRemoveVolume) == 0 &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(Wait(manager().Info())->warm, 1);
+  EXPECT_THAT(runtime_.volumes(), SizeIs(2));
+  EXPECT_TRUE(absl::IsResourceExhausted(Start(alice_, "otter", "echo >ran").status()));
+
+  waits.clear();
+  auto look = Start(alice_, "otter", "ls");
+  ASSERT_TRUE(look.ok()) << look.status();
+  Outcome outcome;
+  EXPECT_EQ(ReadToEnd(*look->watcher, &outcome), "");
+}
+
 }  // namespace
 }  // namespace sandkeep

@@ -1,13 +1,18 @@
-// Random calls, clocks and deaths: whatever their order, no command is interrupted by the reaper,
-// no more sandboxes run than may, and nothing is left of what is gone.
+// Random calls, files, clocks, deaths, and an engine that fails or hangs: whatever their order, no
+// command is interrupted by the reaper, no more sandboxes run than may, no file is lost, and
+// nothing is left of what is gone.
 //
 // SANDKEEP_STEPS and SANDKEEP_SEED make it longer, and other.
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "common/strings.h"
@@ -29,25 +34,37 @@ class RandomLifeTest : public AgentTest {
     limits_.max_running = 2;
     limits_.life_interval = absl::Milliseconds(1);
     limits_.host_interval = absl::Hours(1);
+    limits_.sweep_interval = absl::Milliseconds(20);
+    limits_.gc_delete = true;
+    // Whose files are old enough to go has tests of its own.
+    limits_.volume_ttl = absl::InfiniteDuration();
     std::printf("SANDKEEP_SEED=%d\n", seed_);
   }
 
   int Below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(dice_); }
   std::string Label() { return StrCat("label-", Below(4)); }
-  bool IsFull(const absl::Status& status) { return absl::IsResourceExhausted(status); }
+  // No place, or the engine failed, or a container went just now.
+  static bool MayBeRefused(const absl::Status& status) {
+    constexpr absl::StatusCode kAllowed[] = {
+        absl::StatusCode::kResourceExhausted, absl::StatusCode::kUnavailable,
+        absl::StatusCode::kDeadlineExceeded, absl::StatusCode::kInternal,
+        absl::StatusCode::kFailedPrecondition};
+    return std::find(std::begin(kAllowed), std::end(kAllowed), status.code()) != std::end(kAllowed);
+  }
 
   // One that runs until it is ended, or its container is.
   void BeginCommand() {
     const std::string label = Label();
     if (busy_.contains(label)) return;
     auto started = Start(alice_, label, "echo up; exec sleep 10000");
-    ASSERT_TRUE(started.ok() || IsFull(started.status())) << started.status();
+    ASSERT_TRUE(started.ok() || MayBeRefused(started.status())) << started.status();
     if (!started.ok()) return;
     ReadUntil(*started->watcher, "up");
     busy_.emplace(label, started->job.id);
   }
 
   void EndCommand(const std::string& label) {
+    runtime_.Heal();  // Or it would wait for its sandbox to be taken over.
     const auto ended =
         Wait(manager().SignalJob(RefOf(alice_, label), busy_.at(label), 9, absl::Milliseconds(1)));
     ASSERT_TRUE(ended.ok()) << ended.status();
@@ -60,7 +77,7 @@ class RandomLifeTest : public AgentTest {
 
   void RunShort() {
     auto started = Start(alice_, Label(), Below(4) == 0 ? "sleep 10000 >/dev/null 2>&1 &" : "true");
-    ASSERT_TRUE(started.ok() || IsFull(started.status())) << started.status();
+    ASSERT_TRUE(started.ok() || MayBeRefused(started.status())) << started.status();
     if (!started.ok()) return;
     Outcome outcome;
     ReadToEnd(*started->watcher, &outcome);
@@ -78,29 +95,104 @@ class RandomLifeTest : public AgentTest {
     const auto containers = runtime_.containers();
     if (containers.empty()) return;
     const EngineName& victim = containers[Below(static_cast<int>(containers.size()))];
+    const std::string key = runtime_.hostname(victim);
+    std::erase_if(busy_, [&](const auto& entry) {
+      const auto sandbox = manager().Get(RefOf(alice_, entry.first));
+      return sandbox.ok() && sandbox->key.text() == key;
+    });
     if (Below(2) == 0) {
       runtime_.Kill(victim);
     } else {
       runtime_.RemoveBehind(victim);
     }
-    // Which it was shows when the agent has noticed.
-    std::erase_if(busy_, [this](const auto& entry) { return !StillRuns(entry.first); });
   }
 
-  bool StillRuns(const std::string& label) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);
-    while (std::chrono::steady_clock::now() < deadline) {
-      const auto job = Wait(manager().ListJobs(RefOf(alice_, label), 100));
-      if (!job.ok()) return false;
-      for (const JobSnapshot& snapshot : *job) {
-        if (snapshot.id == busy_.at(label) && snapshot.state == JobState::kEnded) return false;
-      }
+  EngineCall AnyCall() {
+    constexpr EngineCall kCalls[] = {EngineCall::kCreateVolume, EngineCall::kBindVolume,
+                                     EngineCall::kStart,        EngineCall::kAttach,
+                                     EngineCall::kStop,         EngineCall::kRemove,
+                                     EngineCall::kFreeze,       EngineCall::kThaw,
+                                     EngineCall::kListOurs,     EngineCall::kRemoveVolume};
+    return kCalls[Below(std::size(kCalls))];
+  }
+
+  void ScriptAFailure() {
+    const EngineCall call = AnyCall();
+    const absl::Status failures[] = {absl::UnavailableError("engine hangs"),
+                                     absl::DeadlineExceededError("engine is slow"),
+                                     absl::InternalError("its layer is damaged")};
+    // Only of a start that says so is a container past repair.
+    const absl::Status& failure = failures[Below(call == EngineCall::kStart ? 3 : 2)];
+    // A volume that is gone although the engine said no is seen at the next start only.
+    if (call != EngineCall::kRemoveVolume && Below(2) == 0) {
+      runtime_.FailAfterwards(call, failure);
+    } else {
+      runtime_.Fail(call, failure, 1 + Below(3));
     }
-    return true;
+  }
+
+  // Two calls at once, while the engine hangs for a moment.
+  void HangTheEngine() {
+    const EngineCall held = AnyCall();
+    runtime_.Hold(held);
+    auto started = Begin(manager().StartJob(alice_, Label(), Command("true")));
+    const std::string other = Label();
+    std::optional<std::future<absl::StatusOr<SandboxSnapshot>>> frozen;
+    if (Below(2) == 0) frozen = Begin(manager().Freeze(RefOf(alice_, other)));
+    std::this_thread::sleep_for(std::chrono::microseconds(Below(3000)));
+    runtime_.Release(held);
+    if (frozen) (void)Wait(*std::move(frozen));
+    const absl::Status done = Wait(std::move(started)).status();
+    EXPECT_TRUE(done.ok() || MayBeRefused(done)) << done;
+  }
+
+  void WriteAFile() {
+    if (!HasFiles()) return;
+    const std::string label = Label();
+    auto file = Wait(manager().CreateFile(RefOf(alice_, label), *RelPath::Parse("file"), {}));
+    if (!file.ok()) {
+      EXPECT_TRUE(MayBeRefused(file.status())) << file.status();
+      return;
+    }
+    const std::string text = StrCat("text ", Below(1000000));
+    ASSERT_EQ(::write(file->file->file().get(), text.data(), text.size()),
+              static_cast<ssize_t>(text.size()));
+    const absl::Status taken = Wait(manager().CommitFile(*std::move(file), {})).status();
+    ASSERT_TRUE(taken.ok()) << taken;
+    files_[label] = text;
+  }
+
+  void ExpectFiles() {
+    for (const auto& [label, text] : files_) {
+      const auto file = Wait(manager().OpenFile(RefOf(alice_, label), *RelPath::Parse("file")));
+      ASSERT_TRUE(file.ok()) << label << file.status();
+      std::string read(text.size() + 1, '\0');
+      const ssize_t size = ::pread(file->file.get(), read.data(), read.size(), 0);
+      read.resize(std::max<ssize_t>(size, 0));
+      EXPECT_EQ(read, text) << label;
+    }
+  }
+
+  void RemoveOne() {
+    const std::string label = Label();
+    if (busy_.contains(label)) return;
+    const bool with_files = Below(2) == 0;
+    // What an engine that fails leaves of it may be anything.
+    if (with_files) files_.erase(label);
+    (void)Wait(manager().Remove(RefOf(alice_, label), with_files));
+  }
+
+  void NextAgent() {
+    Die();
+    BootWithoutRecovery();
+    for (int tries = 0; tries < 10; ++tries) {
+      if (Wait(manager().Recover()).ok()) return;
+    }
+    ADD_FAILURE() << "it never recovers";
   }
 
   void Step() {
-    switch (Below(12)) {
+    switch (Below(18)) {
       case 0:
       case 1:
         return BeginCommand();
@@ -111,8 +203,7 @@ class RandomLifeTest : public AgentTest {
       case 4:
         return PassTime();
       case 5:
-        Die();
-        return Boot();
+        return NextAgent();
       case 6:
         return HarmTheEngine();
       case 7:
@@ -121,13 +212,20 @@ class RandomLifeTest : public AgentTest {
       case 8:
         (void)Wait(manager().Thaw(RefOf(alice_, Label())));
         return;
-      case 9: {
-        const std::string label = Label();
-        if (!busy_.contains(label)) {
-          (void)Wait(manager().Remove(RefOf(alice_, label), Below(2) == 0));
-        }
+      case 9:
+        return RemoveOne();
+      case 10:
+      case 11:
+        return ScriptAFailure();
+      case 12:
+        return HangTheEngine();
+      case 13:
+        return WriteAFile();
+      case 14:
+        return ExpectFiles();
+      case 15:
+        (void)Wait(manager().CollectGarbage(false));
         return;
-      }
       default:
         return RunShort();
     }
@@ -138,7 +236,10 @@ class RandomLifeTest : public AgentTest {
     for (const auto& [label, id] : busy_) {
       const auto sandbox = manager().Get(RefOf(alice_, label));
       ASSERT_TRUE(sandbox.ok()) << label << sandbox.status();
-      EXPECT_EQ(sandbox->state, SandboxState::kRunning) << label;
+      // One that an agent couldn't take over counts as frozen until it can.
+      EXPECT_THAT(sandbox->state, testing::AnyOf(SandboxState::kRunning, SandboxState::kFrozen,
+                                                 SandboxState::kStarting))
+          << label;
       // One that has just ended beside it may still be counted.
       EXPECT_GE(sandbox->running_jobs, 1) << label;
     }
@@ -146,11 +247,18 @@ class RandomLifeTest : public AgentTest {
 
   void ExpectNothingLeftAfterRemovingAll() {
     busy_.clear();
+    runtime_.Heal();
+    ExpectFiles();
     const auto list = Wait(manager().List(alice_));
     ASSERT_TRUE(list.ok());
     for (const SandboxSnapshot& sandbox : *list) {
       const auto removed = Wait(manager().Remove(RefOf(alice_, sandbox.label.text()), true));
       EXPECT_TRUE(removed.ok()) << removed.status();
+    }
+    // What an agent found to be nobody's is removed by its sweep.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!runtime_.containers().empty() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
     }
     EXPECT_THAT(runtime_.containers(), IsEmpty());
     EXPECT_THAT(runtime_.volumes(), IsEmpty());
@@ -188,6 +296,7 @@ class RandomLifeTest : public AgentTest {
   const int seed_ = NumberFrom("SANDKEEP_SEED", static_cast<int>(std::random_device{}() >> 1));
   std::mt19937 dice_{static_cast<unsigned>(seed_)};
   std::map<std::string, JobId> busy_;
+  std::map<std::string, std::string> files_;  // What `file` says, by label.
 };
 
 TEST_F(RandomLifeTest, RandomStepsInterruptNothingExceedNothingAndLeaveNothing) {
