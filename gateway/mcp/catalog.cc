@@ -83,6 +83,11 @@ std::string_view ModernMembers() {
   return *members;
 }
 
+std::string_view TaskResultMembers() {
+  static const std::string* const members = new std::string(ResultMembers("task"));
+  return *members;
+}
+
 std::string_view AskingMembers() {
   static const std::string* const members = new std::string(ResultMembers("input_required"));
   return *members;

@@ -28,6 +28,8 @@ Catalog MakeCatalog(const Tools& tools, const agent::v1::Info* host, std::string
 std::string_view ModernMembers();
 // As those, of a result that asks the client.
 std::string_view AskingMembers();
+// As those, of a result that is a task.
+std::string_view TaskResultMembers();
 // How long a result may be kept, with a comma after it.
 std::string CacheMembers(std::int64_t ttl_ms);
 

@@ -21,10 +21,12 @@
 #include "gateway/mcp/json_rpc.h"
 #include "gateway/mcp/registry.h"
 #include "gateway/mcp/running_calls.h"
+#include "gateway/mcp/task_source.h"
 #include "gateway/mcp/tool_error.h"
 #include "gateway/mcp/tools/file_tools.h"
 #include "gateway/mcp/tools/job_run.h"
 #include "gateway/mcp/tools/job_services.h"
+#include "gateway/mcp/tools/job_tasks.h"
 #include "gateway/mcp/tools/read_output.h"
 #include "gateway/mcp/tools/run_command.h"
 #include "gateway/mcp/tools/sandbox_info.h"
@@ -145,7 +147,11 @@ class RealEndpoint : public Endpoint {
     own.push_back(std::make_unique<SandboxInfo>(agent, clock, host_, settings_));
     registry_.tools.insert(registry_.tools.begin(), std::make_move_iterator(own.begin()),
                            std::make_move_iterator(own.end()));
+    registry_.tasks.push_back(std::make_unique<JobTasks>(jobs_));
     AddMethods();
+    json::object extensions;
+    extensions[json::string_view(kTasksExtension)] = json::object();
+    registry_.modern_capabilities["extensions"] = std::move(extensions);
     modern_capabilities_ = CapabilitiesOf(registry_, registry_.modern_capabilities);
     legacy_capabilities_ = CapabilitiesOf(registry_, registry_.legacy_capabilities);
   }
@@ -172,6 +178,7 @@ class RealEndpoint : public Endpoint {
     if (AnyCompletes(registry_.prompts, registry_.resources)) {
       AddCompletionMethod(registry_.prompts, registry_.resources, &registry_.methods);
     }
+    AddTaskMethods(registry_.tasks, &registry_.methods);
   }
 
   static Reply ReplyOf(Answer answer) {
@@ -337,6 +344,10 @@ class RealEndpoint : public Endpoint {
     Arguments arguments(std::move(values));
     const ToolResult result = co_await Run(*tool, context, std::move(arguments));
     if (result.questions.has_value()) co_return Ask(context, message, *result.questions, bound_to);
+    if (result.task.has_value()) {
+      co_return Result(message,
+                       StrCat("{", TaskMembers(*result.task), ",", TaskResultMembers(), "}"));
+    }
     // Blocks of links are unknown before 2025-06-18.
     const bool with_links = route.version != kUnnamedVersion;
     std::string members = StrCat("{", ContentMembers(result, with_links));
@@ -371,7 +382,10 @@ class RealEndpoint : public Endpoint {
     } catch (const std::exception& e) {
       Log(Severity::kError, "method.failed", {{"method", method.name()}, {"what", e.what()}});
     }
-    if (const auto* error = std::get_if<RpcError>(&answer)) co_return Error(message, *error);
+    if (const auto* error = std::get_if<RpcError>(&answer)) {
+      const bool refused = error->code == kMissingClientCapability;
+      co_return Error(message, *error, refused ? Disposition::kBadRequest : Disposition::kOk);
+    }
     const MethodResult& result = std::get<MethodResult>(answer);
     if (result.questions.has_value()) co_return Ask(context, message, *result.questions, bound_to);
     co_return Result(message, Whole(result, route.era));

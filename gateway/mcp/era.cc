@@ -20,6 +20,8 @@ constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersio
 constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 constexpr std::string_view kReservedPrefix = "io.modelcontextprotocol/";
 
+constexpr std::string_view kTaskMethods = "tasks/";
+
 constexpr std::string_view kEncodedPrefix = "=?base64?";
 constexpr std::string_view kEncodedSuffix = "?=";
 
@@ -102,6 +104,9 @@ const json::value* NameOf(const Message& message) {
     return message.params.if_contains("name");
   }
   if (message.method == "resources/read") return message.params.if_contains("uri");
+  if (std::string_view(message.method).substr(0, kTaskMethods.size()) == kTaskMethods) {
+    return message.params.if_contains("taskId");
+  }
   return nullptr;
 }
 

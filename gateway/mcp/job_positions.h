@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,12 +17,15 @@
 
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "sandkeep/agent/v1/agent.pb.h"
 
 namespace sandkeep::mcp {
 
 struct JobPosition {
   std::int64_t offset = 0;
   std::optional<absl::Time> ends;
+  // Of a job that became a task: what its result is still to say of the sandbox.
+  std::shared_ptr<const agent::v1::JobStarted> started = nullptr;
 };
 
 class JobPositions {

@@ -10,6 +10,7 @@
 #include "gateway/mcp/method.h"
 #include "gateway/mcp/prompts.h"
 #include "gateway/mcp/resources.h"
+#include "gateway/mcp/task_source.h"
 #include "gateway/mcp/tools/tool.h"
 
 namespace sandkeep::mcp {
@@ -19,6 +20,7 @@ struct Registry {
   ResourceSources resources;
   Prompts prompts;
   Methods methods;
+  TaskSources tasks;
   // What the methods need declared, by era: merged over what the rest brings along.
   boost::json::object modern_capabilities;
   boost::json::object legacy_capabilities;

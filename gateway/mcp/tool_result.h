@@ -1,6 +1,6 @@
-// What a tool call gives back: blocks of content, or questions that its client is to answer first.
-// Text only, or text beside images and links; nothing structured, since several clients would show
-// only that. Plain values; any thread.
+// What a tool call gives back: blocks of content, questions that its client is to answer first, or
+// a task whose result the client asks for later. Text only, or text beside images and links;
+// nothing structured, since several clients would show only that. Plain values; any thread.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 
 #include "gateway/mcp/content.h"
 #include "gateway/mcp/questions.h"
+#include "gateway/mcp/task.h"
 
 namespace sandkeep::mcp {
 
@@ -18,6 +19,8 @@ struct ToolResult {
   bool is_error = false;
   // Then there is no content yet.
   std::optional<Questions> questions = std::nullopt;
+  // The same. Only for a client that declares tasks.
+  std::optional<Task> task = std::nullopt;
 
   static ToolResult Text(std::string text) { return ToolResult{{TextBlock{std::move(text)}}}; }
 };

@@ -41,6 +41,7 @@ Registry ConformanceFixtures() {
   AddFixedTools(&registry.tools);
   AddStreamingTools(&registry.tools);
   AddAskingTools(&registry.tools);
+  AddTaskTools(&registry.tools, &registry.tasks);
   AddFixtureResources(&registry.resources);
   AddFixturePrompts(&registry.prompts);
   for (const std::string_view name :

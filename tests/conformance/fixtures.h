@@ -12,6 +12,7 @@ Registry ConformanceFixtures();
 void AddFixedTools(Tools* tools);
 void AddStreamingTools(Tools* tools);
 void AddAskingTools(Tools* tools);
+void AddTaskTools(Tools* tools, TaskSources* sources);
 void AddFixtureResources(ResourceSources* sources);
 void AddFixturePrompts(Prompts* prompts);
 

@@ -55,11 +55,12 @@ class ToolResult:
 
 
 class McpClient:
-    def __init__(self, url, key, era=LEGACY, timeout=120):
+    def __init__(self, url, key, era=LEGACY, timeout=120, capabilities=None):
         parts = urllib.parse.urlsplit(url)
         self.host, self.port, self.path = parts.hostname, parts.port, parts.path
         self.key = key
         self.era = era
+        self.capabilities = capabilities or {}
         self.timeout = timeout
         self.ids = itertools.count(1)
         self.connection = None
@@ -101,11 +102,12 @@ class McpClient:
         headers = {"MCP-Protocol-Version": self.era}
         if self.era == MODERN:
             params["_meta"] = {"io.modelcontextprotocol/protocolVersion": MODERN,
-                               "io.modelcontextprotocol/clientCapabilities": {},
+                               "io.modelcontextprotocol/clientCapabilities": self.capabilities,
                                "io.modelcontextprotocol/clientInfo": {"name": "e2e", "version": "1"}}
             headers["Mcp-Method"] = method
-            if method in ("tools/call", "resources/read"):
-                headers["Mcp-Name"] = params["name" if method == "tools/call" else "uri"]
+            mirrored = {"tools/call": "name", "resources/read": "uri"}.get(method, "taskId" if method.startswith("tasks/") else None)
+            if mirrored:
+                headers["Mcp-Name"] = params[mirrored]
         body = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": params}
         answer = self.post(json.dumps(body), headers)
         assert answer.message is not None, (answer.status, answer.body)

@@ -16,8 +16,8 @@ def alice(stack, tmp_path):
     return Person(tmp_path, stack.key)
 
 
-def call_by_inspector(person, shared_label, *target):
-    arguments = json.dumps({"sandbox": shared_label, "command": COMMAND})
+def call_by_inspector(person, shared_label, *target, command=COMMAND):
+    arguments = json.dumps({"sandbox": shared_label, "command": command})
     return person.run("inspector", "--cli", *target, "--method", "tools/call", "--tool-name", "run_command", "--tool-args-json",
                       arguments, "--format", "json")
 
@@ -32,6 +32,12 @@ def test_the_inspector_lists_and_calls(alice, stack, shared_label, era):
     target = inspector_settings(alice, stack.url, era)
     assert "run_command" in alice.run("inspector", "--cli", *target, "--method", "tools/list", "--format", "json")
     assert HELLO in call_by_inspector(alice, shared_label, *target)
+
+
+# It is asked after until it has ended.
+def test_the_inspector_waits_for_a_command_that_is_a_task(alice, stack, shared_label):
+    target = inspector_settings(alice, stack.url, "modern")
+    assert HELLO in call_by_inspector(alice, shared_label, *target, command=f"sleep 4; {COMMAND}")
 
 
 def test_the_inspector_signs_in(alice, stack, shared_label):

@@ -39,6 +39,7 @@ Async<ToolResult> AnswerOf(const JobServices& services, CallContext& context, co
     const v1::Sandbox sandbox = view.started ? view.started->sandbox() : v1::Sandbox();
     text.link = co_await OutputLinkOf(services, context, job, sandbox);
   }
+  text.started = options.started.get();
   JobText made = MakeJobText(view, services.clock.Now(), text);
   if (made.names_job) {
     services.positions.Set(context.principal(), job.id,

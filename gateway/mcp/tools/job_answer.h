@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ namespace sandkeep::mcp {
 struct AnswerOptions {
   std::optional<absl::Time> ends;
   bool timeout_given = false;
+  // How the job began, if another call saw it.
+  std::shared_ptr<const agent::v1::JobStarted> started = nullptr;
   std::vector<std::string> notes;
 };
 

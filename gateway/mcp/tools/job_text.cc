@@ -126,13 +126,19 @@ std::string LastUsedWords(const v1::JobStarted& started, absl::Time now) {
   return StrCat("last used ", InWords(absl::ToChronoSeconds(ago)), " ago");
 }
 
+// nullptr: nobody knows any more.
+const v1::JobStarted* StartOf(const JobView& view, const JobTextOptions& options) {
+  return view.started ? &*view.started : options.started;
+}
+
 std::string FactsLine(const JobView& view, absl::Time now, bool names_job,
                       const JobTextOptions& options) {
-  const std::string& label = view.started ? view.started->sandbox().label() : options.label;
+  const v1::JobStarted* started = StartOf(view, options);
+  const std::string& label = started != nullptr ? started->sandbox().label() : options.label;
   std::string line = StrCat("[sandbox ", ToValidUtf8(label), "]");
-  if (view.started) {
-    AppendField(&line, ArrivalWord(view.started->arrival()));
-    AppendField(&line, LastUsedWords(*view.started, now));
+  if (started != nullptr) {
+    AppendField(&line, ArrivalWord(started->arrival()));
+    AppendField(&line, LastUsedWords(*started, now));
   }
   const std::vector<std::string> running = {"running"};
   for (const std::string& field : view.outcome ? EndFields(*view.outcome) : running) {
@@ -219,7 +225,9 @@ JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& o
   made.names_job = !view.outcome || output.cut || left;
   made.text = FactsLine(view, now, made.names_job, options);
   if (view.outcome) AppendEndNotes(&made.text, view);
-  if (view.started) AppendStartNotes(&made.text, *view.started, options);
+  if (const v1::JobStarted* started = StartOf(view, options)) {
+    AppendStartNotes(&made.text, *started, options);
+  }
   if (!view.outcome && view.waits_for_input) {
     AppendNote(&made.text, "it waits for input: give it with send_input, or stop it");
   }

@@ -18,6 +18,8 @@ struct JobTextOptions {
   std::string label;
   std::string job_id;  // As shown.
   std::string link;    // Of all the output; may be empty.
+  // How the job began, if the view doesn't know; nullptr: nobody does.
+  const agent::v1::JobStarted* started = nullptr;
   // When the job will be ended, if that is known.
   std::optional<absl::Time> ends;
   // Somebody asked for a timeout: a lowered one is worth a note.

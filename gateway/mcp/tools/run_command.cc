@@ -10,6 +10,7 @@
 #include "common/strings.h"
 #include "gateway/mcp/tools/job_answer.h"
 #include "gateway/mcp/tools/job_argument.h"
+#include "gateway/mcp/tools/job_tasks.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 
 namespace sandkeep::mcp {
@@ -29,6 +30,10 @@ constexpr std::string_view kWhat =
     "[running] with its job and runs on: wait_command waits for more, read_output reads any part, "
     "send_input types, stop_command ends it. Start servers and other long work with background.";
 
+// A client that knows tasks needn't hold a stream open for longer: its connection may break and the
+// command goes on. What ends sooner costs it no second request.
+constexpr std::chrono::milliseconds kTaskAfter{2000};
+
 struct Wanted {
   std::string command;
   std::string stdin_text;
@@ -37,6 +42,7 @@ struct Wanted {
   std::optional<std::int64_t> timeout;
   std::chrono::milliseconds wait{0};
   std::string wait_note;
+  bool wait_given = false;
   bool background = false;
   bool keep_stdin = false;
 };
@@ -125,6 +131,7 @@ absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
   ASSIGN_OR_RETURN(Wait wait, WaitOf(arguments));
   wanted.wait = wait.span;
   wanted.wait_note = std::move(wait.note);
+  wanted.wait_given = waits.has_value();
   if (wanted.background && !waits) wanted.wait = kBackgroundWait;
   return wanted;
 }
@@ -190,6 +197,12 @@ boost::asio::awaitable<std::optional<absl::Time>> RunCommand::EndOf(const JobVie
   co_return start + absl::Milliseconds(span);
 }
 
+// One that waits for input is the model's to answer.
+bool RunCommand::IsForTask(const JobRun& run) {
+  const JobView& view = run.view();
+  return view.started && !view.outcome && !view.waits_for_input;
+}
+
 Async<ToolResult> RunCommand::Call(CallContext& context, Arguments arguments) {
   CO_RETURN_IF_ERROR(arguments.AllowOnly({"sandbox", "command", "timeout_seconds", "wait_seconds",
                                           "stdin", "keep_stdin", "background", "cwd", "env"}));
@@ -207,6 +220,8 @@ Async<ToolResult> RunCommand::Call(CallContext& context, Arguments arguments) {
     entry.emplace(
         context.running_calls.Add(context.principal(), context.session(), context.request_id, job));
   }
+  const bool as_task = DeclaresTasks(context.meta) && !wanted.background && !wanted.wait_given;
+  if (as_task) wanted.wait = kTaskAfter;
   const EndpointSettings& settings = services_.settings;
   JobRun run(services_.agent, job, context.progress,
              {.max_output_bytes = settings.max_output_bytes,
@@ -216,6 +231,11 @@ Async<ToolResult> RunCommand::Call(CallContext& context, Arguments arguments) {
   v1::StartJobRequest request = RequestOf(named, wanted);
   const std::int64_t timeout_ms = request.timeout_ms();
   CO_RETURN_IF_ERROR(co_await run.Start(std::move(request)));
+  if (as_task && IsForTask(run)) {
+    ToolResult result;
+    result.task = co_await MakeJobTask(services_, context, named, run.view());
+    co_return result;
+  }
 
   AnswerOptions options;
   options.ends = co_await EndOf(run.view(), timeout_ms);

@@ -23,6 +23,9 @@ class RunCommand : public Tool {
   boost::asio::awaitable<std::optional<absl::Time>> EndOf(const JobView& view,
                                                           std::int64_t timeout_ms);
 
+  // It goes on as a task.
+  static bool IsForTask(const JobRun& run);
+
   const JobServices& services_;
 };
 

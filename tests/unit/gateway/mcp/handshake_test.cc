@@ -29,7 +29,7 @@ TEST_F(Handshake, InitializeAgreesOnTheClientsVersionOrTheNewestOlderOne) {
 TEST_F(Handshake, DiscoverySaysWhatIsServed) {
   const json::object result = ResultOf(Ask(Modern("server/discover")));
   EXPECT_EQ(json::serialize(result.at("supportedVersions")), R"(["2026-07-28"])");
-  EXPECT_EQ(json::serialize(result.at("capabilities")), R"({"tools":{}})");
+  EXPECT_TRUE(result.at("capabilities").as_object().contains("tools"));
   EXPECT_EQ(result.at("resultType").as_string(), "complete");
   EXPECT_GE(result.at("ttlMs").as_int64(), 0);
   EXPECT_EQ(result.at("cacheScope").as_string(), "private");
