@@ -1,5 +1,9 @@
 #include "gateway/http/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -39,6 +43,21 @@ void DropFront(Buffers* buffers, std::size_t done) {
   }
 }
 
+// A client that vanished without a word is found out within a minute: a command that ends with its
+// call must not run on for nobody, nor a connection be held for nobody. Whatever can't be set is as
+// the host has it.
+void ProbeSilentPeer(int socket) {
+  const auto set = [socket](int level, int option, int value) {
+    (void)::setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  constexpr int kUnackedMs = 60'000;
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnackedMs);
+}
+
 // Empty: the client is gone already.
 std::string AddressOf(const asio::ip::tcp::socket& socket) {
   ErrorCode error;
@@ -63,7 +82,7 @@ void Connection::Start() {
   ErrorCode ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  ProbeSilentPeer(socket_.native_handle());
   auto finished = [self = shared_from_this()](std::exception_ptr error) {
     self->Close();
     self->ended_();
