@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -211,6 +212,7 @@ absl::StatusOr<Settings> Settings::Load(const SettingSources& sources) {
     if (!Concerns(spec, sources.process)) continue;
     std::string& value = settings.values_[std::string(spec.name)];
     if (value.empty()) {
+      settings.defaulted_.emplace(spec.name);
       value =
           std::string(settings.persistent_ ? spec.persistent_default : spec.conversation_default);
     }
@@ -243,6 +245,13 @@ std::vector<std::string> Settings::List(std::string_view name) const {
 }
 
 Secret Settings::SecretText(std::string_view name) const { return Secret(Raw(name)); }
+std::int64_t Settings::PersistentInt(std::string_view name) const {
+  if (!defaulted_.contains(name)) return Int(name);
+  const auto spec = std::find_if(kTable.begin(), kTable.end(),
+                                 [&](const SettingSpec& one) { return one.name == name; });
+  return spec == kTable.end() ? Int(name) : ParseNumber(spec->persistent_default).value_or(0);
+}
+
 bool Settings::IsSet(std::string_view name) const { return !Raw(name).empty(); }
 
 std::vector<std::pair<std::string, std::string>> EnvironmentOfProcess() {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,8 @@ class Settings {
   std::vector<std::string> List(std::string_view name) const;
   Secret SecretText(std::string_view name) const;
   bool IsSet(std::string_view name) const;
+  // As Int, where only the other process knows the profile, and it is the persistent one.
+  std::int64_t PersistentInt(std::string_view name) const;
 
   bool persistent() const { return persistent_; }
   // For the log: old names in use, settings passed over.
@@ -72,6 +75,7 @@ class Settings {
   const std::string& Raw(std::string_view name) const;
 
   std::map<std::string, std::string, std::less<>> values_;
+  std::set<std::string, std::less<>> defaulted_;
   bool persistent_ = false;
   std::vector<std::string> warnings_;
 };

@@ -38,6 +38,8 @@ absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) 
   result.link_lifetime = std::chrono::seconds(settings.Int("SANDBOX_LINK_TTL"));
   result.request_rate = static_cast<int>(settings.Int("REQUEST_RATE"));
   result.endpoint.max_output_bytes = static_cast<std::size_t>(settings.Int("MAX_OUTPUT_BYTES"));
+  result.endpoint.apart_output_bytes =
+      static_cast<std::size_t>(settings.PersistentInt("MAX_OUTPUT_BYTES"));
   result.endpoint.inline_max_bytes = static_cast<std::size_t>(settings.Int("SANDBOX_INLINE_MAX"));
   result.endpoint.image_max_bytes = static_cast<std::size_t>(settings.Int("SANDBOX_IMAGE_MAX"));
   result.endpoint.cancel_on_disconnect = settings.Switch("CANCEL_ON_DISCONNECT");

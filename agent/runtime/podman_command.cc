@@ -7,6 +7,9 @@
 namespace sandkeep {
 namespace {
 
+// Where the persistent profile finds its workspace, too, and starts its commands.
+constexpr std::string_view kPersistentWorkspace = "/sandbox";
+
 // Descriptors of one process inside; the hard limit of the agent's own user may be lower.
 constexpr std::int64_t kSoftFiles = 4096;
 
@@ -91,7 +94,7 @@ Arguments Mounts(const PodmanOptions& options, const ContainerSpec& spec) {
     arguments.push_back(StrCat("--volume=", spec.volume.text(), ":", target, ":nosuid,nodev"));
   };
   workspace("/workspace");
-  if (options.persistent) workspace("/sandbox");
+  if (options.persistent) workspace(kPersistentWorkspace);
   return arguments;
 }
 
@@ -151,6 +154,7 @@ Arguments RunArguments(const PodmanOptions& options, const ContainerSpec& spec) 
     arguments.push_back(StrCat("--cgroup-parent=", options.cgroup_parent));
   }
   arguments.push_back(options.image);
+  if (options.persistent) Append(arguments, {"--workspace", std::string(kPersistentWorkspace)});
   return arguments;
 }
 

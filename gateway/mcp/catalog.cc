@@ -28,6 +28,17 @@ constexpr std::string_view kInstructions =
     "port of the sandbox, and the person sees neither its files nor your results: hand over files "
     "with present_file, and anything to look at as a picture.";
 
+constexpr std::string_view kPersistentInstructions =
+    "Sandkeep gives you a Linux sandbox of the person's own: Debian, root, bash. It is the same in "
+    "every conversation: look at what is there before you begin, and keep the files of different "
+    "matters in folders of their own. Files below /sandbox and installed packages persist. Nobody "
+    "outside can reach a port of the sandbox, and the person sees neither its files nor your "
+    "results: hand over files with share_file.";
+
+std::string_view InstructionsOf(const agent::v1::Info* host) {
+  return IsPersistent(host) ? kPersistentInstructions : kInstructions;
+}
+
 std::string ServerInfo() {
   return StrCat(R"({"name":"sandkeep","title":"Sandkeep","version":")", SANDKEEP_VERSION, R"("})");
 }
@@ -83,6 +94,10 @@ std::string_view ModernMembers() {
   return *members;
 }
 
+bool IsPersistent(const agent::v1::Info* host) {
+  return host != nullptr && host->profile() == "persistent";
+}
+
 std::string_view TaskResultMembers() {
   static const std::string* const members = new std::string(ResultMembers("task"));
   return *members;
@@ -104,16 +119,17 @@ Catalog MakeCatalog(const Tools& tools, const agent::v1::Info* host,
   catalog.modern_tools = StrCat(R"({"tools":)", text, ",", kept, ModernMembers(), "}");
   catalog.discovery = StrCat(R"({"supportedVersions":[")", kModernVersion, R"("],"capabilities":)",
                              capabilities, R"(,"instructions":)");
-  AppendJsonString(&catalog.discovery, kInstructions);
+  AppendJsonString(&catalog.discovery, InstructionsOf(host));
   StrAppend(&catalog.discovery, ",", kept, ModernMembers(), "}");
   return catalog;
 }
 
-std::string Catalog::Handshake(std::string_view version, std::string_view capabilities) {
+std::string Catalog::Handshake(std::string_view version, std::string_view capabilities,
+                               const agent::v1::Info* host) {
   std::string result =
       StrCat(R"({"protocolVersion":")", version, R"(","capabilities":)", capabilities,
              R"(,"serverInfo":)", ServerInfo(), R"(,"instructions":)");
-  AppendJsonString(&result, kInstructions);
+  AppendJsonString(&result, InstructionsOf(host));
   result += "}";
   return result;
 }

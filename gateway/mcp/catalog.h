@@ -18,11 +18,15 @@ struct Catalog {
   std::string discovery;
 
   // Of the handshake. `version`: the one that is agreed on; `capabilities` as JSON.
-  static std::string Handshake(std::string_view version, std::string_view capabilities);
+  static std::string Handshake(std::string_view version, std::string_view capabilities,
+                               const agent::v1::Info* host);
 };
 
 // `host` may be null. `capabilities` as JSON, of 2026-07-28.
 Catalog MakeCatalog(const Tools& tools, const agent::v1::Info* host, std::string_view capabilities);
+
+// Whether the host serves one sandbox a principal, without labels. False if it never answered.
+bool IsPersistent(const agent::v1::Info* host);
 
 // The last members of every whole result in 2026-07-28: its type, and who answers.
 std::string_view ModernMembers();

@@ -23,10 +23,12 @@
 #include "gateway/mcp/running_calls.h"
 #include "gateway/mcp/task_source.h"
 #include "gateway/mcp/tool_error.h"
+#include "gateway/mcp/tools/execute.h"
 #include "gateway/mcp/tools/file_tools.h"
 #include "gateway/mcp/tools/job_run.h"
 #include "gateway/mcp/tools/job_services.h"
 #include "gateway/mcp/tools/job_tasks.h"
+#include "gateway/mcp/tools/one_sandbox.h"
 #include "gateway/mcp/tools/read_output.h"
 #include "gateway/mcp/tools/run_command.h"
 #include "gateway/mcp/tools/sandbox_info.h"
@@ -147,6 +149,7 @@ class RealEndpoint : public Endpoint {
     own.push_back(std::make_unique<SandboxInfo>(agent, clock, host_, settings_));
     registry_.tools.insert(registry_.tools.begin(), std::make_move_iterator(own.begin()),
                            std::make_move_iterator(own.end()));
+    AddPersistentTools();
     registry_.tasks.push_back(std::make_unique<JobTasks>(jobs_));
     AddMethods();
     json::object extensions;
@@ -172,6 +175,20 @@ class RealEndpoint : public Endpoint {
   }
 
  private:
+  // The same without a label, but for the two that have names of their own there.
+  void AddPersistentTools() {
+    persistent_.push_back(std::make_unique<Execute>(jobs_));
+    for (const std::unique_ptr<Tool>& tool : registry_.tools) {
+      if (tool->name() == "run_command") continue;
+      const bool presents = tool->name() == "present_file";
+      persistent_.push_back(std::make_unique<OneSandbox>(*tool, presents ? "share_file" : ""));
+    }
+  }
+
+  const Tools& ToolsOf(const HostInfo& host) const {
+    return IsPersistent(host.get()) ? persistent_ : registry_.tools;
+  }
+
   void AddMethods() {
     if (!registry_.resources.empty()) AddResourceMethods(registry_.resources, &registry_.methods);
     if (!registry_.prompts.empty()) AddPromptMethods(registry_.prompts, &registry_.methods);
@@ -228,7 +245,8 @@ class RealEndpoint : public Endpoint {
       co_return Result(message, catalog->discovery);
     }
     if (!modern && message.method == "initialize") {
-      co_return Handshake(message);
+      const HostInfo host = co_await host_.Known();
+      co_return Handshake(message, host.get());
     }
     if (!modern && message.method == "ping") co_return Result(message, "{}");
     for (const std::unique_ptr<Method>& method : registry_.methods) {
@@ -238,9 +256,9 @@ class RealEndpoint : public Endpoint {
     co_return NoSuchMethod(message, route.era);
   }
 
-  Answer Handshake(const Message& message) {
+  Answer Handshake(const Message& message, const agent::v1::Info* host) {
     Answer answer =
-        Result(message, Catalog::Handshake(NegotiatedVersion(message), legacy_capabilities_));
+        Result(message, Catalog::Handshake(NegotiatedVersion(message), legacy_capabilities_, host));
     answer.session = absl::BytesToHexString(random_.Bytes(16));
     return answer;
   }
@@ -259,14 +277,30 @@ class RealEndpoint : public Endpoint {
     const std::lock_guard lock(catalog_mutex_);
     if (catalog_ == nullptr || catalog_of_ != info) {
       catalog_ = std::make_shared<const Catalog>(
-          MakeCatalog(registry_.tools, info.get(), modern_capabilities_));
+          MakeCatalog(ToolsOf(info), info.get(), modern_capabilities_));
       catalog_of_ = std::move(info);
     }
     co_return catalog_;
   }
 
-  Tool* FindTool(std::string_view name) const {
-    for (const std::unique_ptr<Tool>& tool : registry_.tools) {
+  // Without asking the agent, as long as it makes no difference: a command is one call of it.
+  awaitable<Tool*> ToolNamed(std::string_view name, const json::object& params) {
+    if (const HostInfo host = host_.Last()) co_return FindTool(ToolsOf(host), name);
+    Tool* labelled = FindTool(registry_.tools, name);
+    Tool* unlabelled = FindTool(persistent_, name);
+    if (labelled == nullptr || unlabelled == nullptr) {
+      co_return labelled == nullptr ? unlabelled : labelled;
+    }
+    const json::value* arguments = params.if_contains("arguments");
+    const bool names_one = arguments != nullptr && arguments->is_object() &&
+                           arguments->get_object().contains("sandbox");
+    if (names_one) co_return labelled;
+    const HostInfo host = co_await host_.Known();
+    co_return IsPersistent(host.get()) ? unlabelled : labelled;
+  }
+
+  static Tool* FindTool(const Tools& tools, std::string_view name) {
+    for (const std::unique_ptr<Tool>& tool : tools) {
       if (tool->name() == name) return tool.get();
     }
     return nullptr;
@@ -322,7 +356,7 @@ class RealEndpoint : public Endpoint {
                              const Route& route) {
     const json::string* name = TextIn(message.params, "name");
     if (name == nullptr) co_return Error(message, BadParams("params.name must be a string."));
-    Tool* tool = FindTool(*name);
+    Tool* tool = co_await ToolNamed(*name, message.params);
     if (tool == nullptr) {
       constexpr std::size_t kShownBytes = 100;
       co_return Error(message,
@@ -421,6 +455,7 @@ class RealEndpoint : public Endpoint {
   EndpointSettings settings_;
   const StateSeal seal_;
   Registry registry_;
+  Tools persistent_;  // Over those of the registry.
   std::string modern_capabilities_;
   std::string legacy_capabilities_;
   Host host_;

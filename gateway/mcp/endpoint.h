@@ -110,7 +110,9 @@ class LinkMaker {
 };
 
 struct EndpointSettings {
-  std::size_t max_output_bytes = 49152;   // MAX_OUTPUT_BYTES
+  std::size_t max_output_bytes = 49152;  // MAX_OUTPUT_BYTES
+  // The same of each stream in the persistent profile.
+  std::size_t apart_output_bytes = 200000;
   std::size_t inline_max_bytes = 49152;   // SANDBOX_INLINE_MAX
   std::size_t image_max_bytes = 1572864;  // SANDBOX_IMAGE_MAX
   bool cancel_on_disconnect = true;       // CANCEL_ON_DISCONNECT

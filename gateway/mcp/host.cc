@@ -14,6 +14,11 @@ bool Host::TakeTurn() {
   return true;
 }
 
+HostInfo Host::Last() const {
+  const std::lock_guard lock(mutex_);
+  return info_;
+}
+
 boost::asio::awaitable<HostInfo> Host::Known() {
   if (TakeTurn()) (void)co_await Fresh();
   const std::lock_guard lock(mutex_);

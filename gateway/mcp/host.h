@@ -21,6 +21,9 @@ class Host {
   // nullptr: the agent has never answered. Asks at most every kHostFactsAge.
   boost::asio::awaitable<HostInfo> Known();
 
+  // The same, as it was when it last answered: asks nobody.
+  HostInfo Last() const;
+
   // Asks now.
   Async<agent::v1::Info> Fresh();
 
@@ -30,7 +33,7 @@ class Host {
 
   AgentClient& agent_;
   Clock& clock_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   HostInfo info_;
   Clock::Monotonic next_try_{};
 };

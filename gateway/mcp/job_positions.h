@@ -23,6 +23,8 @@ namespace sandkeep::mcp {
 
 struct JobPosition {
   std::int64_t offset = 0;
+  // Of stderr, where that is a stream of its own.
+  std::int64_t errors_offset = 0;
   std::optional<absl::Time> ends;
   // Of a job that became a task: what its result is still to say of the sandbox.
   std::shared_ptr<const agent::v1::JobStarted> started = nullptr;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,6 +20,9 @@ namespace sandkeep::mcp {
 class Arguments {
  public:
   explicit Arguments(boost::json::object values) : values_(std::move(values)) {}
+
+  // All of them, for another tool.
+  boost::json::object Take() { return std::move(values_); }
 
   // InvalidArgument if there is any other: what a model asked for in an argument that doesn't
   // exist would silently not happen. What clients add on their own account, and explanations, are

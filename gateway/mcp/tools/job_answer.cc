@@ -35,15 +35,18 @@ Async<ToolResult> AnswerOf(const JobServices& services, CallContext& context, co
   } else if (!view.outcome) {
     text.notes.emplace_back(kRunsOn);
   }
-  if (view.output.NeedsLink()) {
+  if (view.output.NeedsLink() || (view.errors && view.errors->NeedsLink())) {
     const v1::Sandbox sandbox = view.started ? view.started->sandbox() : v1::Sandbox();
     text.link = co_await OutputLinkOf(services, context, job, sandbox);
   }
   text.started = options.started.get();
   JobText made = MakeJobText(view, services.clock.Now(), text);
   if (made.names_job) {
-    services.positions.Set(context.principal(), job.id,
-                           {.offset = view.output.resume(), .ends = options.ends});
+    services.positions.Set(
+        context.principal(), job.id,
+        {.offset = view.output.resume(),
+         .errors_offset = view.errors ? view.errors->resume() : options.errors_from,
+         .ends = options.ends});
   }
   co_return ToolResult::Text(std::move(made.text));
 }
@@ -55,13 +58,14 @@ Async<ToolResult> AwaitMore(const JobServices& services, CallContext& context, N
   running->job_id = job.id.bytes();
   JobRun run(services.agent, running, context.progress,
              {.max_output_bytes = services.settings.max_output_bytes,
-              .from = begin.offset,
+              .from = {.output = begin.offset, .errors = begin.errors_offset},
               .wait = wait,
               .end_on_disconnect = false});
   const absl::Status followed = co_await run.Watch();
   if (!followed.ok()) co_return ExplainJobError(followed);
   AnswerOptions options;
   options.ends = begin.ends;
+  options.errors_from = begin.errors_offset;
   // Another gateway may have started it.
   if (!options.ends && !run.view().outcome) options.ends = co_await run.AskDeadline();
   options.notes = {std::move(note), std::string(begin.note)};

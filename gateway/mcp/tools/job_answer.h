@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@ namespace sandkeep::mcp {
 struct AnswerOptions {
   std::optional<absl::Time> ends;
   bool timeout_given = false;
+  std::int64_t errors_from = 0;
   // How the job began, if another call saw it.
   std::shared_ptr<const agent::v1::JobStarted> started = nullptr;
   std::vector<std::string> notes;

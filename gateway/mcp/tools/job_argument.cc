@@ -71,8 +71,9 @@ absl::StatusOr<JobOffset> OffsetOf(const JobServices& services, const CallContex
   if (known) {
     found.ends = known->ends;
     found.offset = known->offset;
+    found.errors_offset = known->errors_offset;
   }
-  if (given) found.offset = *given;
+  if (given) found.offset = found.errors_offset = *given;
   if (!given && !known) {
     found.note = "where the last result of this job stopped isn't known here: from its start";
   }

@@ -30,6 +30,7 @@ Async<NamedJob> RequireJob(AgentClient& agent, CallContext& context, const Argum
 // Where to begin, and what there is to say about it.
 struct JobOffset {
   std::int64_t offset = 0;
+  std::int64_t errors_offset = 0;  // Of stderr, where that is a stream of its own.
   std::optional<absl::Time> ends;
   std::string_view note;  // May be empty.
 };

@@ -54,13 +54,14 @@ JobRun::JobRun(AgentClient& agent, std::shared_ptr<const RunningJob> job, Progre
       job_(std::move(job)),
       progress_(progress),
       options_(options),
-      view_(options.max_output_bytes, options.from),
+      view_(options.max_output_bytes, options.from.output),
       called_(Steady::now()),
       // While it is waited for the start itself.
       deadline_(called_ + std::max<std::chrono::milliseconds>(options.wait, kDefaultWait)) {}
 
 Async<void> JobRun::Start(v1::StartJobRequest request) {
   starts_ = true;
+  if (!request.merge_streams()) view_.apart = true;
   bool gone = co_await ClientIsGone();
   if (gone) co_return Gone();
   // A job must have started before it can be ended.
@@ -155,7 +156,7 @@ void JobRun::OpenWatch() {
   v1::WatchJobRequest request;
   *request.mutable_sandbox() = job_->sandbox;
   request.set_job_id(job_->job_id);
-  request.set_from_offset(view_.output.end());
+  request.set_from_offset(end());
   // Who doesn't wait gets what there is.
   request.set_follow(options_.wait.count() > 0);
   stream_ = agent_.WatchJob(std::move(request));
@@ -176,6 +177,19 @@ void JobRun::Report(const std::string& line) {
   if (progress_.wanted()) progress_.Report(line, Steady::now());
 }
 
+std::int64_t JobRun::end() const {
+  if (!view_.apart) return view_.output.end();
+  const std::int64_t errors = view_.errors ? view_.errors->end() : options_.from.errors;
+  return std::min(view_.output.end(), errors);
+}
+
+OutputWindow& JobRun::WindowOf(v1::Stream stream) {
+  if (stream != v1::STREAM_UNSPECIFIED) view_.apart = true;
+  if (stream != v1::STDERR) return view_.output;
+  if (!view_.errors) view_.errors.emplace(options_.max_output_bytes, options_.from.errors);
+  return *view_.errors;
+}
+
 void JobRun::Take(const v1::JobEvent& event) {
   heard_ = true;
   silent_since_.reset();
@@ -184,12 +198,12 @@ void JobRun::Take(const v1::JobEvent& event) {
       if (!view_.started) view_.started = event.started();
       break;
     case v1::JobEvent::kOutput:
-      view_.output.Append(event.output().offset(), event.output().data());
+      WindowOf(event.output().stream()).Append(event.output().offset(), event.output().data());
       view_.waits_for_input = false;
       progress_.SetChanged();
       break;
     case v1::JobEvent::kGap:
-      view_.output.SkipTo(event.gap().to());
+      WindowOf(event.gap().stream()).SkipTo(event.gap().to());
       break;
     case v1::JobEvent::kOutcome:
       End(event.outcome());
@@ -208,6 +222,7 @@ void JobRun::Take(const v1::JobEvent& event) {
 void JobRun::End(const v1::Outcome& outcome) {
   view_.outcome = outcome;
   view_.output.Finish();
+  if (view_.errors) view_.errors->Finish();
 }
 
 Async<void> JobRun::ReadStream() {
@@ -227,8 +242,9 @@ Async<void> JobRun::ReadStream() {
     }
     Take(**event);
     if (progress_.wanted()) Report(view_.output.LastLine());
-    if (over() || !can_poll_) continue;
-    if (view_.output.end() - options_.from > kStreamedOutputBytes) {
+    // Streams of their own are read whole: what is polled is one.
+    if (over() || !can_poll_ || view_.apart) continue;
+    if (view_.output.end() - options_.from.output > kStreamedOutputBytes) {
       polls_ = true;
       stream_.reset();
       co_return absl::OkStatus();

@@ -34,15 +34,23 @@ struct JobView {
   // Not set: it runs on.
   std::optional<agent::v1::Outcome> outcome;
   OutputWindow output;
+  // stderr and stdout are streams of their own; `output` is stdout then.
+  bool apart = false;
+  std::optional<OutputWindow> errors;  // If there was any.
   // It blocks reading its input, as far as is known.
   bool waits_for_input = false;
 };
 
 class JobRun {
  public:
+  // Where in the output it begins.
+  struct From {
+    std::int64_t output = 0;
+    std::int64_t errors = 0;
+  };
   struct Options {
     std::size_t max_output_bytes = 0;
-    std::int64_t from = 0;  // Of the output.
+    From from;
     // From the start of the job, or of the call if that is later.
     std::chrono::milliseconds wait{0};
     // The job ends when the client leaves.
@@ -82,6 +90,9 @@ class JobRun {
   boost::asio::awaitable<absl::Status> Leave(absl::Status status);
 
   void OpenWatch();
+  // All that is known to have been printed, of the stream of which that is less.
+  std::int64_t end() const;
+  OutputWindow& WindowOf(agent::v1::Stream stream);
   void Take(const agent::v1::JobEvent& event);
   void End(const agent::v1::Outcome& outcome);
   void Report(const std::string& line);

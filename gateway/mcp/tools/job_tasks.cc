@@ -124,7 +124,7 @@ Async<ToolResult> JobTasks::ResultOf(CallContext& context, NamedJob job) {
   context.sandbox = job.sandbox.label();
   JobRun run(services_.agent, Running(job), context.progress,
              {.max_output_bytes = services_.settings.max_output_bytes,
-              .from = 0,
+              .from = {},
               .wait = std::chrono::milliseconds(0),
               .end_on_disconnect = false});
   CO_RETURN_IF_ERROR(co_await run.Watch());
@@ -160,6 +160,7 @@ awaitable<Task> MakeJobTask(const JobServices& services, const CallContext& cont
   const v1::JobStarted& started = *view.started;
   services.positions.Set(context.principal(), job.id,
                          {.offset = 0,
+                          .errors_offset = 0,
                           .ends = std::nullopt,
                           .started = std::make_shared<const v1::JobStarted>(started)});
   const std::int64_t began = started.job().started_ms();

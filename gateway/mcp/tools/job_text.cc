@@ -185,13 +185,20 @@ void AppendEndNotes(std::string* text, const JobView& view) {
   AppendNote(text, outcome.remedy().empty() ? RemedyFor(outcome.ending())
                                             : std::string_view(outcome.remedy()));
   const bool failed = outcome.ending() == v1::Outcome::EXITED && outcome.code() != 0;
-  if (failed) AppendNote(text, KnownRemedy(view.output.LastText(kSearchedOutputBytes)));
+  const OutputWindow& telling = view.errors ? *view.errors : view.output;
+  if (failed) AppendNote(text, KnownRemedy(telling.LastText(kSearchedOutputBytes)));
   if (outcome.left_behind() > 0) {
     AppendNote(text, StrCat(outcome.left_behind(),
                             outcome.left_behind() == 1 ? " process that it started runs on"
                                                        : " processes that it started run on",
                             ": stop_command with this job ends what is left"));
   }
+}
+
+void AppendStream(std::string* text, std::string_view name, const OutputWindow::Text& stream) {
+  if (stream.text.empty()) return;
+  StrAppend(text, "\n", name, ":\n", stream.text);
+  if (text->back() == '\n') text->pop_back();
 }
 
 }  // namespace
@@ -218,11 +225,12 @@ void AppendNote(std::string* text, std::string_view note) {
 }
 
 JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& options) {
-  const OutputWindow::Text output =
-      view.output.Render({.job = options.job_id, .link = options.link});
+  const WayToTheRest way{.job = options.job_id, .link = options.link};
+  const OutputWindow::Text output = view.output.Render(way);
+  const OutputWindow::Text errors = view.errors ? view.errors->Render(way) : OutputWindow::Text();
   const bool left = view.outcome && view.outcome->left_behind() > 0;
   JobText made;
-  made.names_job = !view.outcome || output.cut || left;
+  made.names_job = !view.outcome || output.cut || errors.cut || left;
   made.text = FactsLine(view, now, made.names_job, options);
   if (view.outcome) AppendEndNotes(&made.text, view);
   if (const v1::JobStarted* started = StartOf(view, options)) {
@@ -232,7 +240,16 @@ JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& o
     AppendNote(&made.text, "it waits for input: give it with send_input, or stop it");
   }
   for (const std::string& note : options.notes) AppendNote(&made.text, note);
-  if (!output.text.empty()) StrAppend(&made.text, "\n", output.text);
+  if (!view.apart) {
+    if (!output.text.empty()) StrAppend(&made.text, "\n", output.text);
+    return made;
+  }
+  AppendStream(&made.text, "stdout", output);
+  AppendStream(&made.text, "stderr", errors);
+  if (!view.outcome) return made;
+  if (const std::optional<int> code = ExitCode(*view.outcome)) {
+    StrAppend(&made.text, "\nexit code: ", *code);
+  }
   return made;
 }
 

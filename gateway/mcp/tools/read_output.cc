@@ -6,6 +6,7 @@
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "gateway/mcp/catalog.h"
 #include "gateway/mcp/tools/job_answer.h"
 #include "gateway/mcp/tools/job_argument.h"
 #include "gateway/mcp/tools/job_text.h"
@@ -63,7 +64,7 @@ std::string FactsOf(const v1::Job& job, std::string_view label, const JobId& id,
 
 }  // namespace
 
-ToolDescription ReadOutput::Describe(const v1::Info* /*host*/) const {
+ToolDescription ReadOutput::Describe(const v1::Info* host) const {
   ToolDescription description;
   description.title = "Read a command's output";
   description.text = std::string(kWhat);
@@ -73,6 +74,9 @@ ToolDescription ReadOutput::Describe(const v1::Info* /*host*/) const {
   description.properties["limit"] = IntegerProperty(
       1,
       StrCat("Bytes to read; left out, and at most, ", services_.settings.max_output_bytes, "."));
+  if (IsPersistent(host)) {
+    description.properties["stderr"] = Property("boolean", "Read stderr instead of stdout.");
+  }
   description.required = {"sandbox"};
   description.read_only = true;
   description.result_chars = ResultChars(services_.settings);
@@ -80,16 +84,19 @@ ToolDescription ReadOutput::Describe(const v1::Info* /*host*/) const {
 }
 
 Async<ToolResult> ReadOutput::Call(CallContext& context, Arguments arguments) {
-  CO_RETURN_IF_ERROR(arguments.AllowOnly({"sandbox", "job", "offset", "limit"}));
+  CO_RETURN_IF_ERROR(arguments.AllowOnly({"sandbox", "job", "offset", "limit", "stderr"}));
+  CO_ASSIGN_OR_RETURN(const bool errors, arguments.Flag("stderr"));
   const std::size_t most = services_.settings.max_output_bytes;
   CO_ASSIGN_OR_RETURN(const std::int64_t limit, LimitOf(arguments, most));
   CO_ASSIGN_OR_RETURN(const NamedJob named,
                       co_await RequireJob(services_.agent, context, arguments));
-  CO_ASSIGN_OR_RETURN(const JobOffset begin, OffsetOf(services_, context, named, arguments));
+  CO_ASSIGN_OR_RETURN(JobOffset begin, OffsetOf(services_, context, named, arguments));
+  std::int64_t& position = errors ? begin.errors_offset : begin.offset;
   v1::ReadOutputRequest request;
   *request.mutable_sandbox() = named.sandbox;
   request.set_job_id(named.id.bytes());
-  request.set_offset(begin.offset);
+  request.set_offset(position);
+  if (errors) request.set_stream(v1::STDERR);
   request.set_limit(limit);
   const absl::StatusOr<v1::ReadOutputResponse> part =
       co_await services_.agent.ReadOutput(std::move(request));
@@ -97,8 +104,10 @@ Async<ToolResult> ReadOutput::Call(CallContext& context, Arguments arguments) {
 
   OutputWindow window(most, part->offset());
   const std::optional<std::int64_t> next = Fill(&window, *part);
-  const std::int64_t stopped = next.value_or(window.end());
-  services_.positions.Set(context.principal(), named.id, {.offset = stopped, .ends = begin.ends});
+  position = next.value_or(window.end());
+  services_.positions.Set(
+      context.principal(), named.id,
+      {.offset = begin.offset, .errors_offset = begin.errors_offset, .ends = begin.ends});
   std::string link;
   if (window.NeedsLink()) {
     const v1::Sandbox unknown;

@@ -136,7 +136,7 @@ absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
   return wanted;
 }
 
-v1::StartJobRequest RequestOf(const NamedJob& job, Wanted& wanted) {
+v1::StartJobRequest RequestOf(const NamedJob& job, Wanted& wanted, bool apart) {
   v1::StartJobRequest request;
   *request.mutable_sandbox() = job.sandbox;
   request.set_job_id(job.id.bytes());
@@ -145,7 +145,7 @@ v1::StartJobRequest RequestOf(const NamedJob& job, Wanted& wanted) {
   request.set_keep_stdin(wanted.keep_stdin);
   request.set_cwd(std::move(wanted.cwd));
   for (auto& [name, value] : wanted.env) (*request.mutable_env())[name] = std::move(value);
-  request.set_merge_streams(true);
+  request.set_merge_streams(!apart);
   request.set_timeout_ms(TimeoutMs(wanted));
   return request;
 }
@@ -224,11 +224,11 @@ Async<ToolResult> RunCommand::Call(CallContext& context, Arguments arguments) {
   if (as_task) wanted.wait = kTaskAfter;
   const EndpointSettings& settings = services_.settings;
   JobRun run(services_.agent, job, context.progress,
-             {.max_output_bytes = settings.max_output_bytes,
-              .from = 0,
+             {.max_output_bytes = apart_ ? settings.apart_output_bytes : settings.max_output_bytes,
+              .from = {},
               .wait = wanted.wait,
               .end_on_disconnect = context.era == Era::kModern && settings.cancel_on_disconnect});
-  v1::StartJobRequest request = RequestOf(named, wanted);
+  v1::StartJobRequest request = RequestOf(named, wanted, apart_);
   const std::int64_t timeout_ms = request.timeout_ms();
   CO_RETURN_IF_ERROR(co_await run.Start(std::move(request)));
   if (as_task && IsForTask(run)) {

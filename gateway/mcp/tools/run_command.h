@@ -12,7 +12,11 @@ namespace sandkeep::mcp {
 
 class RunCommand : public Tool {
  public:
-  explicit RunCommand(const JobServices& services) : services_(services) {}
+  // Whether stdout and stderr come in order as one, or each for itself.
+  enum class Streams { kMerged, kApart };
+
+  explicit RunCommand(const JobServices& services, Streams streams = Streams::kMerged)
+      : services_(services), apart_(streams == Streams::kApart) {}
 
   std::string_view name() const override { return "run_command"; }
   ToolDescription Describe(const agent::v1::Info* host) const override;
@@ -27,6 +31,7 @@ class RunCommand : public Tool {
   static bool IsForTask(const JobRun& run);
 
   const JobServices& services_;
+  const bool apart_;
 };
 
 }  // namespace sandkeep::mcp
