@@ -40,7 +40,7 @@ TEST_F(SandboxInfoTest, ListsTheCallersSandboxesAndTheLimitsWithoutALabel) {
 TEST_F(SandboxInfoTest, SaysNothingOfFreezingWhereNothingIsFrozen) {
   v1::Info info = HostFacts();
   info.mutable_limits()->clear_idle_ms();
-  agent_.get_info.Answer(info);
+  agent_.get_info.AnswerAlways([info](const auto&) { return info; });
   agent_.list_sandboxes.Answer({});
   const std::string text = TextOf(Ask(LegacyCall("sandbox_info", "")));
   EXPECT_THAT(text, HasSubstr("A sandbox stays as it is"));
@@ -53,7 +53,7 @@ TEST_F(SandboxInfoTest, SaysWhatTheHostCannotDo) {
   v1::Capability* capability = info.add_capabilities();
   capability->set_name("cgroup_v2");
   capability->set_detail("limits don't land");
-  agent_.get_info.Answer(info);
+  agent_.get_info.AnswerAlways([info](const auto&) { return info; });
   agent_.list_sandboxes.Answer({});
   const std::string text = TextOf(Ask(LegacyCall("sandbox_info", "")));
   EXPECT_THAT(text, HasSubstr("You have no sandbox yet."));
@@ -132,8 +132,9 @@ TEST_F(SandboxInfoTest, HeadersAreBounded) {
 }
 
 TEST_F(SandboxInfoTest, TheAgentNotRunningIsAToolError) {
-  agent_.get_info.AnswerAlways(nullptr);
-  agent_.get_info.Fail(absl::UnavailableError("sandkeep-agent isn't answering on /run/x: no"));
+  agent_.get_info.AnswerAlways([](const auto&) {
+    return absl::UnavailableError("sandkeep-agent isn't answering on /run/x: no");
+  });
   const Reply reply = Ask(LegacyCall("sandbox_info", ""));
   EXPECT_TRUE(IsToolError(reply));
   EXPECT_THAT(TextOf(reply), HasSubstr("isn't running or isn't answering"));
