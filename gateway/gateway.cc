@@ -57,10 +57,26 @@ asio::awaitable<void> SweepUploads(Uploads& uploads) {
   }
 }
 
+asio::awaitable<void> RefreshCertificates(http::Certificates& certificates) {
+  for (;;) {
+    co_await Pause(http::kCertificateLook);
+    certificates.Refresh();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<http::Certificates>> LoadCertificates(
+    const GatewaySettings& settings) {
+  if (settings.tls.empty()) return nullptr;
+  return http::Certificates::Load(settings.tls, SystemClock());
+}
+
 // What it uses when it is confined.
-Reach ReachOf(const GatewaySettings& settings) {
+Reach ReachOf(const GatewaySettings& settings, const http::Certificates* certificates) {
   // How many processors there are: gRPC and the C library ask.
   Reach reach{.written = {settings.state_dir}, .read = {"/sys/devices/system/cpu"}};
+  if (certificates != nullptr) {
+    for (std::string& folder : certificates->Folders()) reach.read.push_back(std::move(folder));
+  }
   const char* manager = std::getenv("NOTIFY_SOCKET");
   reach.abstract_sockets = manager != nullptr && *manager == '@';
   return reach;
@@ -101,11 +117,13 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   };
   LinkSigner links(link_book, settings.link_lifetime, SystemClock());
   asio::io_context io(kGatewayThreads);
+  ASSIGN_OR_RETURN(const std::unique_ptr<http::Certificates> certificates,
+                   LoadCertificates(settings));
   ASSIGN_OR_RETURN(http::Server::Acceptor acceptor,
                    http::Server::Listen(io, settings.host, settings.port));
 
   // From here on it is confined; the first thread comes after it.
-  RETURN_IF_ERROR(Confine(ReachOf(settings)));
+  RETURN_IF_ERROR(Confine(ReachOf(settings, certificates.get())));
   asio::signal_set signals(io, SIGTERM, SIGINT);
   ASSIGN_OR_RETURN(const std::unique_ptr<AgentClient> agent, ConnectToAgent(settings.agent_socket));
   ASSIGN_OR_RETURN(const std::unique_ptr<AccessKeys> keys,
@@ -124,6 +142,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
       *agent, links, SystemClock(), SystemRandom(), settings.endpoint, std::move(registry));
 
   http::Server::Options options;
+  options.tls = certificates.get();
   http::McpTransport transport(*endpoint, options.timing);
   DownloadHandler downloads(*agent, links, types, *keys);
   UploadHandler upload_pages(*agent, *uploads, *keys);
@@ -134,19 +153,25 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
                                           .downloads = downloads,
                                           .uploads = &upload_pages,
                                           .oauth = oauth.get(),
-                                          .tokens = &oauth->tokens()});
+                                          .tokens = &oauth->tokens(),
+                                          .proxies = &settings.proxies});
   http::Server server(io, std::move(acceptor), router, options);
   DrainOnSignal(signals, io, server);
   server.Start();
   Spawn(io.get_executor(), "uploads.sweep", SweepUploads(*uploads));
   Log(Severity::kInfo, "gateway.listening",
-      {{"address", server.address()}, {"version", SANDKEEP_VERSION}});
+      {{"address", server.address()},
+       {"tls", certificates != nullptr},
+       {"version", SANDKEEP_VERSION}});
   if (keys->empty()) {
     Log(Severity::kWarning, "gateway.no_keys",
         {{"remedy", "nobody can use the gateway yet: run `sandkeep-gateway keys add NAME`"}});
   }
   if (const absl::Status told = Notify("READY=1"); !told.ok()) {
     Log(Severity::kWarning, "gateway.notify", {{"why", told}});
+  }
+  if (certificates != nullptr) {
+    Spawn(io.get_executor(), "tls.refresh", RefreshCertificates(*certificates));
   }
   Spawn(io.get_executor(), "watchdog", FeedWatchdog());
   RunThreads(io);

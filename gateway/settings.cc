@@ -1,5 +1,7 @@
 #include "gateway/settings.h"
 
+#include <utility>
+
 #include "common/mistakes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -12,17 +14,18 @@ std::string StateDirOf(const Settings& settings) {
 }
 
 absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) {
-  // Serving in the clear what was meant to be encrypted would be worse than not starting.
-  std::string unserved;
-  for (const std::string_view name : {"TLS_CERT", "TLS_KEY", "TRUSTED_PROXIES", "DOWNLOAD_BASE"}) {
-    if (settings.IsSet(name)) StrAppend(&unserved, unserved.empty() ? "" : ", ", name);
-  }
   Mistakes mistakes;
-  if (!unserved.empty()) {
-    mistakes.Add(
-        StrCat(unserved, ": not served by this version; put a proxy that ends TLS before it"));
+  if (settings.IsSet("DOWNLOAD_BASE")) {
+    mistakes.Add("DOWNLOAD_BASE: not served by this version; links are below MCP_PUBLIC_BASE");
   }
   GatewaySettings result;
+  result.tls = {.certificate = settings.Text("TLS_CERT"), .key = settings.Text("TLS_KEY")};
+  // Serving in the clear what was meant to be encrypted would be worse than not starting.
+  if (result.tls.certificate.empty() != result.tls.key.empty()) {
+    mistakes.Add("TLS_CERT and TLS_KEY: one is of no use without the other; set both, or neither");
+  }
+  absl::StatusOr<http::Proxies> proxies = http::Proxies::Make(settings.List("TRUSTED_PROXIES"));
+  mistakes.Add(proxies.status());
   result.host = settings.Text("SANDBOX_HOST");
   result.port = static_cast<std::uint16_t>(settings.Int("SANDBOX_PORT"));
   result.names = {.listen_host = result.host,
@@ -32,6 +35,7 @@ absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) 
   mistakes.Add(http::ListenAddress(result.host, result.port).status());
   mistakes.Add(http::HostPolicy::Make(result.names).status());
   RETURN_IF_ERROR(mistakes.status());
+  result.proxies = *std::move(proxies);
   result.state_dir = StateDirOf(settings);
   result.agent_socket = settings.Text("AGENT_SOCKET");
   result.sign_key = settings.SecretText("MCP_SIGN_KEY");

@@ -10,7 +10,9 @@
 #include "absl/status/statusor.h"
 #include "common/secret.h"
 #include "common/settings.h"
+#include "gateway/http/certificates.h"
 #include "gateway/http/host_policy.h"
+#include "gateway/http/proxies.h"
 #include "gateway/mcp/endpoint.h"
 
 namespace sandkeep {
@@ -19,6 +21,8 @@ struct GatewaySettings {
   std::string host;  // SANDBOX_HOST
   std::uint16_t port = 0;
   http::HostPolicySettings names;
+  http::TlsFiles tls;     // TLS_CERT, TLS_KEY; empty: plain.
+  http::Proxies proxies;  // TRUSTED_PROXIES
   std::string state_dir;
   std::string agent_socket;
   Secret sign_key;  // MCP_SIGN_KEY; empty: made at first start.

@@ -1,9 +1,5 @@
 #include "gateway/http/connection.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -43,21 +39,6 @@ void DropFront(Buffers* buffers, std::size_t done) {
   }
 }
 
-// A client that vanished without a word is found out within a minute: a command that ends with its
-// call must not run on for nobody, nor a connection be held for nobody. Whatever can't be set is as
-// the host has it.
-void ProbeSilentPeer(int socket) {
-  const auto set = [socket](int level, int option, int value) {
-    (void)::setsockopt(socket, level, option, &value, sizeof value);
-  };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  constexpr int kUnackedMs = 60'000;
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnackedMs);
-}
-
 // Empty: the client is gone already.
 std::string AddressOf(const asio::ip::tcp::socket& socket) {
   ErrorCode error;
@@ -67,27 +48,24 @@ std::string AddressOf(const asio::ip::tcp::socket& socket) {
 
 }  // namespace
 
-Connection::Connection(Socket socket, Router& router, const Timing& timing,
-                       std::function<void()> ended)
-    : socket_(std::move(socket)),
+Connection::Connection(Stream::Socket socket, const std::shared_ptr<asio::ssl::context>& tls,
+                       Router& router, const Timing& timing, std::function<void()> ended)
+    : stream_(std::move(socket), tls),
       router_(router),
       timing_(timing),
       ended_(std::move(ended)),
-      peer_(AddressOf(socket_)),
+      peer_(AddressOf(stream_.socket())),
       source_(SourceOf(peer_)),
-      arrived_(socket_.get_executor(), Steady::time_point::max()),
-      watchdog_(socket_.get_executor()) {}
+      arrived_(stream_.get_executor(), Steady::time_point::max()),
+      watchdog_(stream_.get_executor()) {}
 
 void Connection::Start() {
-  ErrorCode ignored;
-  socket_.non_blocking(true, ignored);
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  ProbeSilentPeer(socket_.native_handle());
+  stream_.Prepare();
   auto finished = [self = shared_from_this()](std::exception_ptr error) {
     self->Close();
     self->ended_();
     // The coroutine still has its cancellation state in abort_: it must have come to its end first.
-    asio::post(self->socket_.get_executor(), [self] {});
+    asio::post(self->stream_.get_executor(), [self] {});
     if (!error) return;
     try {
       std::rethrow_exception(error);
@@ -99,19 +77,19 @@ void Connection::Start() {
       Log(Severity::kError, "connection.failed", {{"what", e.what()}});
     }
   };
-  asio::co_spawn(socket_.get_executor(), Run(),
+  asio::co_spawn(stream_.get_executor(), Run(),
                  asio::bind_cancellation_slot(abort_.slot(), std::move(finished)));
 }
 
 void Connection::Drain() {
-  asio::dispatch(socket_.get_executor(), [self = shared_from_this()] {
+  asio::dispatch(stream_.get_executor(), [self = shared_from_this()] {
     self->draining_ = true;
     if (!self->in_request_) self->Close();
   });
 }
 
 void Connection::Cut() {
-  asio::dispatch(socket_.get_executor(), [self = shared_from_this()] {
+  asio::dispatch(stream_.get_executor(), [self = shared_from_this()] {
     self->Close();
     self->abort_.emit(asio::cancellation_type::terminal);
   });
@@ -120,7 +98,8 @@ void Connection::Cut() {
 asio::awaitable<void> Connection::Run() {
   SetDeadline(timing_.header);
   ArmWatchdog();
-  for (;;) {
+  const bool understood = co_await stream_.Handshake();
+  while (understood) {
     const bool more = co_await ServeOne();
     if (!more) break;
     // A read that a watch began still has its hands on the buffer.
@@ -144,6 +123,7 @@ asio::awaitable<bool> Connection::ServeOne() {
     co_return false;
   }
   parser_.request().peer = peer_;
+  parser_.request().secure = stream_.secure();
   Admission admission = router_.Admit(parser_.request());
   ParseWhatIsThere();
   if (admission.answer.has_value()) {
@@ -280,7 +260,7 @@ asio::awaitable<bool> Connection::ReadMore() {
   // again and again.
   if (space.size == 0) co_return false;
   const auto result =
-      co_await socket_.async_read_some(asio::buffer(space.data, space.size), kUseTuple);
+      co_await stream_.async_read_some(asio::buffer(space.data, space.size), kUseTuple);
   at_end_ = static_cast<bool>(std::get<0>(result));
   input_.Commit(std::get<1>(result));
   co_return !at_end_;
@@ -290,11 +270,19 @@ asio::awaitable<void> Connection::Send(Response response) {
   const bool bodiless = response.status == 204 || response.status == 304;
   framing_ = FramingFor(response.body.size());
   if (bodiless) framing_.kind = Framing::Kind::kNone;
-  const std::string head = ResponseHead(response, request().origin, framing_);
+  const std::string head = HeadOf(&response);
   Buffers buffers = {asio::buffer(head)};
   if (!bodiless && request().method != "HEAD") buffers[1] = asio::buffer(response.body);
   const bool written = co_await WriteAll(buffers);
   if (written) answer_ = Answer::kWhole;
+}
+
+std::string Connection::HeadOf(Response* response) {
+  // A year. Only what came by TLS may say it.
+  if (stream_.secure()) {
+    response->headers.push_back({"Strict-Transport-Security", "max-age=31536000"});
+  }
+  return ResponseHead(*response, request().origin, framing_);
 }
 
 Framing Connection::FramingFor(std::optional<std::int64_t> length) {
@@ -309,7 +297,7 @@ Framing Connection::FramingFor(std::optional<std::int64_t> length) {
 asio::awaitable<bool> Connection::Begin(Response response, std::optional<std::int64_t> length) {
   framing_ = FramingFor(length);
   answer_ = Answer::kBegun;
-  const std::string head = ResponseHead(response, request().origin, framing_);
+  const std::string head = HeadOf(&response);
   const Buffers buffers = {asio::buffer(head)};
   const bool written = co_await WriteAll(buffers);
   if (written && request().method == "HEAD") answer_ = Answer::kWhole;
@@ -346,7 +334,7 @@ asio::awaitable<void> Connection::End() {
 asio::awaitable<bool> Connection::WriteAll(Buffers buffers) {
   if (!open_) co_return false;
   ErrorCode error;
-  const std::size_t written = socket_.write_some(buffers, error);
+  const std::size_t written = stream_.write_some(buffers, error);
   if (error && error != asio::error::would_block && error != asio::error::try_again) {
     Close();
     co_return false;
@@ -354,7 +342,7 @@ asio::awaitable<bool> Connection::WriteAll(Buffers buffers) {
   DropFront(&buffers, written);
   if (asio::buffer_size(buffers) > 0) {
     SetDeadline(timing_.write);
-    const auto result = co_await asio::async_write(socket_, buffers, kUseTuple);
+    const auto result = co_await asio::async_write(stream_, buffers, kUseTuple);
     if (std::get<0>(result)) {
       Close();
       co_return false;
@@ -368,8 +356,7 @@ asio::awaitable<bool> Connection::WriteAll(Buffers buffers) {
 // So that the client reads our last answer: closing with its bytes unread would reset it.
 asio::awaitable<void> Connection::Linger() {
   SetDeadline(timing_.linger);
-  ErrorCode ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
+  co_await stream_.EndWriting();
   std::size_t dropped = 0;
   while (dropped < kMaxLingerBytes) {
     dropped += input_.unread().size();
@@ -403,7 +390,7 @@ void Connection::StartReading() {
     self->at_end_ = static_cast<bool>(error);
     self->ReadInBackground(bytes);
   };
-  socket_.async_read_some(asio::buffer(space.data, space.size), std::move(arrived));
+  stream_.async_read_some(asio::buffer(space.data, space.size), std::move(arrived));
 }
 
 void Connection::ReadInBackground(std::size_t bytes) {
@@ -439,7 +426,7 @@ void Connection::Close() {
   if (!open_) return;
   open_ = false;
   ErrorCode ignored;
-  socket_.close(ignored);
+  stream_.socket().close(ignored);
   watchdog_.cancel();
 }
 

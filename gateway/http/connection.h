@@ -10,7 +10,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
@@ -23,18 +22,19 @@
 #include "gateway/http/input_buffer.h"
 #include "gateway/http/request_parser.h"
 #include "gateway/http/router.h"
+#include "gateway/http/stream.h"
 #include "gateway/http/timing.h"
 
 namespace sandkeep::http {
 
 class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
  public:
-  using Socket = boost::asio::ip::tcp::socket;
+  // `socket`'s executor is the strand; it is encrypted by `tls`, or plain without. `ended` is
+  // called once, on it.
+  Connection(Stream::Socket socket, const std::shared_ptr<boost::asio::ssl::context>& tls,
+             Router& router, const Timing& timing, std::function<void()> ended);
 
-  // `socket`'s executor is the strand. `ended` is called once, on it.
-  Connection(Socket socket, Router& router, const Timing& timing, std::function<void()> ended);
-
-  boost::asio::any_io_executor executor() { return socket_.get_executor(); }
+  boost::asio::any_io_executor executor() { return stream_.get_executor(); }
 
   // On the strand.
   void Start();
@@ -79,6 +79,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   bool BodyIsShort();
   bool closing() const { return draining_ || !request_keeps_alive_; }
   Framing FramingFor(std::optional<std::int64_t> length);
+  std::string HeadOf(Response* response);
   void StartReading();
   void ReadInBackground(std::size_t bytes);
 
@@ -87,7 +88,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   void ArmWatchdog();
   void Close();
 
-  Socket socket_;
+  Stream stream_;
   Router& router_;
   const Timing& timing_;
   std::function<void()> ended_;

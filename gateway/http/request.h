@@ -23,7 +23,9 @@ struct Request {
   std::vector<Header> headers;  // Names in lower case, each once.
   std::string body;             // At most kMaxBodyBytes; of one that is streamed, what has come.
 
-  std::string peer;  // The address it came from, without port. The connection's.
+  // ---- The connection's ----
+  std::string peer;     // The address it came from, without port.
+  bool secure = false;  // By TLS of ours.
 
   // ---- The router's ----
   std::string path;         // Below MCP_PUBLIC_BASE's path, without the query, still encoded.

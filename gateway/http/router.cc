@@ -107,13 +107,18 @@ std::optional<Response> Router::CheckHostAndOrigin(Request& request) const {
                          "origins with ALLOWED_ORIGINS");
   }
   if (origin != nullptr) request.origin = *origin;
-  request.public_base =
-      policy_.public_base().empty() ? StrCat("http://", *host_header) : policy_.public_base();
+  request.public_base = policy_.public_base().empty()
+                            ? StrCat(request.secure ? "https://" : "http://", *host_header)
+                            : policy_.public_base();
   request.path = WithoutBase(PathOf(request.target, *host_header), policy_.base_path());
   return std::nullopt;
 }
 
 Admission Router::Admit(Request& request) {
+  const std::string* forwarded = request.Find("x-forwarded-for");
+  if (parts_.proxies != nullptr && forwarded != nullptr) {
+    request.peer = parts_.proxies->ClientOf(request.peer, *forwarded);
+  }
   if (std::optional<Response> refused = CheckHostAndOrigin(request)) {
     return Answer(*std::move(refused));
   }

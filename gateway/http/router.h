@@ -22,6 +22,7 @@
 
 #include "gateway/http/exchange.h"
 #include "gateway/http/host_policy.h"
+#include "gateway/http/proxies.h"
 #include "gateway/http/rate_limit.h"
 #include "gateway/http/request.h"
 #include "gateway/http/response.h"
@@ -48,6 +49,8 @@ class Router {
     // Without them there is no sign-in.
     Handler* oauth = nullptr;
     TokenBook* tokens = nullptr;
+    // Without it a client is who connects.
+    const Proxies* proxies = nullptr;
   };
   Router(HostPolicy policy, Parts parts) : policy_(std::move(policy)), parts_(parts) {}
 

@@ -108,8 +108,9 @@ void Server::Add(Tcp::socket socket) {
   // The map's key outlives the connection by a moment at most: it is never dereferenced.
   const auto key = std::make_shared<const Connection*>(nullptr);
   auto ended = [this, key] { Remove(*key); };
-  const auto connection =
-      std::make_shared<Connection>(std::move(socket), router_, options_.timing, std::move(ended));
+  const auto tls = options_.tls != nullptr ? options_.tls->Current() : nullptr;
+  const auto connection = std::make_shared<Connection>(std::move(socket), tls, router_,
+                                                       options_.timing, std::move(ended));
   *key = connection.get();
   connections_.Add(connection);
   bool draining = false;

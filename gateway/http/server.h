@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/limits.h"
+#include "gateway/http/certificates.h"
 #include "gateway/http/connection_table.h"
 #include "gateway/http/router.h"
 #include "gateway/http/timing.h"
@@ -30,6 +31,7 @@ class Connection;
 class Server {
  public:
   struct Options {
+    const Certificates* tls = nullptr;  // null: plain. Outlives the server.
     int max_connections = kMaxConnections;
     Timing timing;
   };

@@ -6,10 +6,11 @@ import statistics
 import sys
 
 import rows
+import tls_rows
 import transfer_rows
 from stack import Stack
 
-ALL = rows.ALL | transfer_rows.ALL
+ALL = rows.ALL | tls_rows.ALL | transfer_rows.ALL
 
 
 def spread(values):

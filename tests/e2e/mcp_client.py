@@ -76,6 +76,9 @@ class McpClient:
             self.connection.close()
             self.connection = None
 
+    def _connect(self):
+        return http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+
     def post(self, body, headers=None, path=None):
         """Any bytes to the endpoint."""
         given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
@@ -85,7 +88,7 @@ class McpClient:
     def send(self, method, path, body=None, headers=None):
         for attempt in (1, 2):
             if self.connection is None:
-                self.connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+                self.connection = self._connect()
             fresh = self.connection.sock is None
             try:
                 self.connection.request(method, path, body, headers or {})

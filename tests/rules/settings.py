@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-ROW = re.compile(r'^SETTING\((\w+), (\w+), \w+, \w+, "([^"]*)",\s*"([^"]*)",', re.MULTILINE)
+ROW = re.compile(r'^SETTING\(\s*(\w+), (\w+), \w+, \w+, "([^"]*)",\s*"([^"]*)",', re.MULTILINE)
 LINE = re.compile(r"^# ?([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
 
 root = pathlib.Path(sys.argv[1])
