@@ -3,7 +3,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/json/serialize.hpp>
 #include <exception>
-#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -23,18 +22,10 @@
 #include "gateway/mcp/running_calls.h"
 #include "gateway/mcp/task_source.h"
 #include "gateway/mcp/tool_error.h"
-#include "gateway/mcp/tools/execute.h"
-#include "gateway/mcp/tools/file_tools.h"
 #include "gateway/mcp/tools/job_run.h"
 #include "gateway/mcp/tools/job_services.h"
 #include "gateway/mcp/tools/job_tasks.h"
-#include "gateway/mcp/tools/one_sandbox.h"
-#include "gateway/mcp/tools/read_output.h"
-#include "gateway/mcp/tools/run_command.h"
-#include "gateway/mcp/tools/sandbox_info.h"
-#include "gateway/mcp/tools/send_input.h"
-#include "gateway/mcp/tools/stop_command.h"
-#include "gateway/mcp/tools/wait_command.h"
+#include "gateway/mcp/tools/toolbox.h"
 #include "gateway/mcp/versions.h"
 
 namespace sandkeep::mcp {
@@ -131,25 +122,12 @@ class RealEndpoint : public Endpoint {
                EndpointSettings settings, Registry registry)
       : agent_(agent),
         random_(random),
-        settings_(std::move(settings)),
+        settings_(WithDefaults(std::move(settings))),
         seal_(random, clock),
         registry_(std::move(registry)),
         host_(agent, clock),
-        jobs_{agent, links, clock, random, host_, positions_, settings_} {
-    if (!settings_.mime_type_of) {
-      settings_.mime_type_of = [](std::string_view) { return "application/octet-stream"; };
-    }
-    Tools own;  // In the order in which they are listed.
-    own.push_back(std::make_unique<RunCommand>(jobs_));
-    own.push_back(std::make_unique<WaitCommand>(jobs_));
-    own.push_back(std::make_unique<ReadOutput>(jobs_));
-    own.push_back(std::make_unique<SendInput>(jobs_));
-    own.push_back(std::make_unique<StopCommand>(jobs_));
-    AddFileTools(agent, links, settings_, &own);
-    own.push_back(std::make_unique<SandboxInfo>(agent, clock, host_, settings_));
-    registry_.tools.insert(registry_.tools.begin(), std::make_move_iterator(own.begin()),
-                           std::make_move_iterator(own.end()));
-    AddPersistentTools();
+        jobs_{agent, links, clock, random, host_, positions_, settings_},
+        toolbox_(jobs_, std::move(registry_.tools)) {
     registry_.tasks.push_back(std::make_unique<JobTasks>(jobs_));
     AddMethods();
     json::object extensions;
@@ -175,18 +153,11 @@ class RealEndpoint : public Endpoint {
   }
 
  private:
-  // The same without a label, but for the two that have names of their own there.
-  void AddPersistentTools() {
-    persistent_.push_back(std::make_unique<Execute>(jobs_));
-    for (const std::unique_ptr<Tool>& tool : registry_.tools) {
-      if (tool->name() == "run_command") continue;
-      const bool presents = tool->name() == "present_file";
-      persistent_.push_back(std::make_unique<OneSandbox>(*tool, presents ? "share_file" : ""));
+  static EndpointSettings WithDefaults(EndpointSettings settings) {
+    if (!settings.mime_type_of) {
+      settings.mime_type_of = [](std::string_view) { return "application/octet-stream"; };
     }
-  }
-
-  const Tools& ToolsOf(const HostInfo& host) const {
-    return IsPersistent(host.get()) ? persistent_ : registry_.tools;
+    return settings;
   }
 
   void AddMethods() {
@@ -277,33 +248,10 @@ class RealEndpoint : public Endpoint {
     const std::lock_guard lock(catalog_mutex_);
     if (catalog_ == nullptr || catalog_of_ != info) {
       catalog_ = std::make_shared<const Catalog>(
-          MakeCatalog(ToolsOf(info), info.get(), modern_capabilities_));
+          MakeCatalog(toolbox_.Of(info), info.get(), modern_capabilities_));
       catalog_of_ = std::move(info);
     }
     co_return catalog_;
-  }
-
-  // Without asking the agent, as long as it makes no difference: a command is one call of it.
-  awaitable<Tool*> ToolNamed(std::string_view name, const json::object& params) {
-    if (const HostInfo host = host_.Last()) co_return FindTool(ToolsOf(host), name);
-    Tool* labelled = FindTool(registry_.tools, name);
-    Tool* unlabelled = FindTool(persistent_, name);
-    if (labelled == nullptr || unlabelled == nullptr) {
-      co_return labelled == nullptr ? unlabelled : labelled;
-    }
-    const json::value* arguments = params.if_contains("arguments");
-    const bool names_one = arguments != nullptr && arguments->is_object() &&
-                           arguments->get_object().contains("sandbox");
-    if (names_one) co_return labelled;
-    const HostInfo host = co_await host_.Known();
-    co_return IsPersistent(host.get()) ? unlabelled : labelled;
-  }
-
-  static Tool* FindTool(const Tools& tools, std::string_view name) {
-    for (const std::unique_ptr<Tool>& tool : tools) {
-      if (tool->name() == name) return tool.get();
-    }
-    return nullptr;
   }
 
   // InvalidArgument: the state is none of ours.
@@ -356,7 +304,7 @@ class RealEndpoint : public Endpoint {
                              const Route& route) {
     const json::string* name = TextIn(message.params, "name");
     if (name == nullptr) co_return Error(message, BadParams("params.name must be a string."));
-    Tool* tool = co_await ToolNamed(*name, message.params);
+    Tool* tool = co_await toolbox_.Named(*name, message.params);
     if (tool == nullptr) {
       constexpr std::size_t kShownBytes = 100;
       co_return Error(message,
@@ -455,13 +403,13 @@ class RealEndpoint : public Endpoint {
   EndpointSettings settings_;
   const StateSeal seal_;
   Registry registry_;
-  Tools persistent_;  // Over those of the registry.
   std::string modern_capabilities_;
   std::string legacy_capabilities_;
   Host host_;
   RunningCalls running_calls_;
   JobPositions positions_;
   const JobServices jobs_;
+  Toolbox toolbox_;
 
   std::mutex catalog_mutex_;
   std::shared_ptr<const Catalog> catalog_;
