@@ -154,7 +154,9 @@ Async<JobSnapshot> Sandbox::SignalJobHere(JobId id, int signal, absl::Duration g
 
 Async<Arrival> Sandbox::ReadyForFilesHere() {
   const CallGuard call(*this);
-  if (volume_exists_ && recorded_ && !forgotten_) co_return Arrival::kRunning;
+  // Its first start gives the folder to the root inside.
+  const bool begun = row_.container || row_.last_used != absl::InfinitePast();
+  if (volume_exists_ && recorded_ && begun && !forgotten_) co_return Arrival::kRunning;
   co_return co_await EnsureRunning();
 }
 

@@ -227,6 +227,19 @@ TEST_F(RecoveryTest, AnAgentKilledInTheFirstStartLeavesNothingThatIsntFoundAgain
   EXPECT_THAT(runtime_.volumes(), SizeIs(1));
 }
 
+TEST_F(RecoveryTest, AFileForOneWhoseFirstStartWasCutShortFindsItsFolder) {
+  if (!HasFiles()) GTEST_SKIP() << "it takes root to map ids";
+  runtime_.Hold(EngineCall::kStart);
+  auto call = Begin(manager().StartJob(alice_, "amber-otter", Command("true")));
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kStart, 1));
+  Die();
+  runtime_.Release(EngineCall::kStart);
+  Boot();
+  const SandboxRef ref = RefOf(alice_, "amber-otter");
+  const absl::Status made = Wait(manager().CreateFile(ref, *RelPath::Parse("file"), {})).status();
+  EXPECT_TRUE(made.ok()) << made;
+}
+
 TEST_F(RecoveryTest, ContainersOfNobodyAreRemovedAndTheirVolumesKept) {
   OutputOf(alice_, "amber-otter", "true");
   const EngineName volume = runtime_.volumes().at(0);
