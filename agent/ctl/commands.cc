@@ -18,7 +18,9 @@ const char kCtlUsage[] =
     "\n"
     "  info                       versions, limits, capacity, what this host can't do\n"
     "  ls                         every sandbox, most recently used first\n"
-    "  rm PRINCIPAL LABEL         ends a sandbox and removes its container; its files stay\n"
+    "  rm [--files] PRINCIPAL LABEL\n"
+    "                             ends a sandbox and removes its container; its files stay\n"
+    "                             without --files\n"
     "  freeze PRINCIPAL LABEL     its processes wait, as when it is idle\n"
     "  thaw PRINCIPAL LABEL       they go on\n"
     "  gc [--dry-run]             removes what nobody needs (GC_DELETE=1), and says why\n";
@@ -59,6 +61,7 @@ Async<std::string> Remove(AgentClient& client, CtlOptions options, std::string p
   v1::RemoveSandboxRequest request;
   request.mutable_sandbox()->set_principal(std::move(principal));
   request.mutable_sandbox()->set_label(std::move(label));
+  request.set_remove_volume(options.files);
   auto removing = client.RemoveSandbox(std::move(request));
   CO_ASSIGN_OR_RETURN(const v1::RemoveSandboxResponse response, co_await std::move(removing));
   co_return Show(options, response, RenderRemoved(response));
@@ -90,6 +93,7 @@ Async<std::string> RunCtlCommand(AgentClient& client, const Clock& clock, CtlOpt
   if (words.empty()) return Refuse();
   const std::string& command = words.front();
   if (options.dry_run && command != "gc") return Refuse();
+  if (options.files && command != "rm") return Refuse();
   if (command == "info" && words.size() == 1) return Info(client, options);
   if (command == "ls" && words.size() == 1) return List(client, clock, options);
   if (command == "gc" && words.size() == 1) return CollectGarbage(client, options);

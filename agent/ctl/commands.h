@@ -16,6 +16,7 @@ namespace sandkeep {
 struct CtlOptions {
   bool json = false;
   bool dry_run = false;
+  bool files = false;
 };
 
 // `client` and `clock` outlive the call.

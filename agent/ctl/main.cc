@@ -22,6 +22,7 @@ ABSL_FLAG(std::string, agent_socket, "",
           "The agent's socket (unset: AGENT_SOCKET, else /run/sandkeep/agent/agent.sock)");
 ABSL_FLAG(bool, json, false, "Answer as JSON");
 ABSL_FLAG(bool, dry_run, false, "With gc: only say what would be removed");
+ABSL_FLAG(bool, files, false, "With rm: the files too");
 
 namespace sandkeep {
 namespace {
@@ -41,7 +42,8 @@ absl::StatusOr<std::string> Ask(const std::vector<std::string>& words) {
   absl::StatusOr<std::unique_ptr<AgentClient>> client = ConnectToAgent(SocketPath());
   if (!client.ok()) return client.status();
   const CtlOptions options{.json = absl::GetFlag(FLAGS_json),
-                           .dry_run = absl::GetFlag(FLAGS_dry_run)};
+                           .dry_run = absl::GetFlag(FLAGS_dry_run),
+                           .files = absl::GetFlag(FLAGS_files)};
   boost::asio::io_context io;
   absl::StatusOr<std::string> result = absl::InternalError("no answer");
   auto finished = [&result](std::exception_ptr thrown, absl::StatusOr<std::string> answer) {

@@ -123,6 +123,7 @@ std::string RenderSandboxes(const v1::ListSandboxesResponse& response, absl::Tim
 }
 
 std::string RenderRemoved(const v1::RemoveSandboxResponse& response) {
+  if (response.volume_removed()) return "removed, with its files\n";
   return response.container_removed() ? "removed; its files are kept\n" : "nothing to remove\n";
 }
 

@@ -55,6 +55,7 @@ Async<RemovedSandbox> Sandbox::RemoveHere(bool remove_volume) {
   if (forgotten_) co_return removed;
   const RestGuard resting(*this);
   removed.container = row_.container.has_value();
+  removed.jobs = jobs_->running();
   CO_RETURN_IF_ERROR(co_await RemoveContainer(RemovedOnPurpose()));
   if (!remove_volume) co_return removed;
   co_await CloseVolume();

@@ -147,6 +147,7 @@ struct ManagerInfo {
 struct RemovedSandbox {
   bool container = false;
   bool volume = false;
+  int jobs = 0;  // Commands that were running.
 };
 
 // One line of garbage collection: what would be, or was, removed and why.

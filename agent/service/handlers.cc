@@ -163,6 +163,7 @@ Async<void> Handlers::RemoveSandbox(const v1::RemoveSandboxRequest& request,
   CO_ASSIGN_OR_RETURN(const RemovedSandbox removed, co_await std::move(removing));
   response.set_container_removed(removed.container);
   response.set_volume_removed(removed.volume);
+  response.set_jobs_ended(removed.jobs);
   co_return absl::OkStatus();
 }
 

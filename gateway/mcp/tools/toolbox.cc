@@ -9,6 +9,7 @@
 #include "gateway/mcp/tools/file_tools.h"
 #include "gateway/mcp/tools/one_sandbox.h"
 #include "gateway/mcp/tools/read_output.h"
+#include "gateway/mcp/tools/remove_sandbox.h"
 #include "gateway/mcp/tools/run_command.h"
 #include "gateway/mcp/tools/sandbox_info.h"
 #include "gateway/mcp/tools/send_input.h"
@@ -44,6 +45,7 @@ Toolbox::Toolbox(const JobServices& services, Tools more) : host_(services.host)
   AddFileTools(services.agent, services.links, services.settings, &labelled_);
   labelled_.push_back(std::make_unique<SandboxInfo>(services.agent, services.clock, services.host,
                                                     services.settings));
+  labelled_.push_back(std::make_unique<RemoveSandbox>(services.agent));
   labelled_.insert(labelled_.end(), std::make_move_iterator(more.begin()),
                    std::make_move_iterator(more.end()));
   AddUnlabelled(services);

@@ -69,7 +69,7 @@ TEST_F(CtlTest, JsonIsOneLineThatAMachineReads) {
   v1::ListSandboxesResponse response;
   *response.add_sandboxes() = Sandbox("amber-otter");
   agent_.list_sandboxes.Answer(response);
-  const auto text = Run({"ls"}, {.json = true, .dry_run = false});
+  const auto text = Run({"ls"}, {.json = true, .dry_run = false, .files = false});
   ASSERT_TRUE(text.ok()) << text.status();
   const auto json = boost::json::parse(*text);
   EXPECT_EQ(json.at("sandboxes").at(0).at("label").as_string(), "amber-otter");
@@ -96,6 +96,17 @@ TEST_F(CtlTest, RemovesOneSandboxAndKeepsItsFiles) {
   EXPECT_FALSE(request.remove_volume());
 }
 
+TEST_F(CtlTest, RemovesTheFilesOnlyIfTold) {
+  v1::RemoveSandboxResponse response;
+  response.set_volume_removed(true);
+  agent_.remove_sandbox.Answer(response);
+  EXPECT_EQ(*Run({"rm", "key-0123", "otter"}, {.json = false, .dry_run = false, .files = true}),
+            "removed, with its files\n");
+  EXPECT_TRUE(agent_.remove_sandbox.requests()[0].remove_volume());
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Run({"gc"}, {.json = false, .dry_run = true, .files = true}).status()));
+}
+
 TEST_F(CtlTest, FreezesAndThawsOneSandbox) {
   agent_.freeze.Answer(Sandbox("amber-otter"));
   agent_.thaw.Fail(absl::FailedPreconditionError("it is busy"));
@@ -114,7 +125,7 @@ TEST_F(CtlTest, ADryRunSaysWhatWouldGoAndWhy) {
   decision->set_bytes(3 << 20);
   response.set_dry_run(true);
   agent_.collect_garbage.Answer(response);
-  const auto text = Run({"gc"}, {.json = false, .dry_run = true});
+  const auto text = Run({"gc"}, {.json = false, .dry_run = true, .files = false});
   EXPECT_THAT(*text, HasSubstr("would remove"));
   EXPECT_THAT(*text, HasSubstr("3.0 MiB"));
   EXPECT_THAT(*text, HasSubstr("unused for 8 days"));
@@ -133,7 +144,8 @@ TEST_F(CtlTest, WrongWordsAskTheAgentNothing) {
     EXPECT_TRUE(absl::IsInvalidArgument(answer.status()));
     EXPECT_THAT(std::string(answer.status().message()), HasSubstr("usage:"));
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(Run({"ls"}, {.json = false, .dry_run = true}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Run({"ls"}, {.json = false, .dry_run = true, .files = false}).status()));
 }
 
 }  // namespace

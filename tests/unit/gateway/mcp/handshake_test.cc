@@ -60,10 +60,10 @@ TEST_F(Handshake, EveryToolIsListedSoThatNoClientDropsIt) {
         EXPECT_TRUE(tool.at("annotations").at(hint).is_bool()) << hint;
       }
     }
-    EXPECT_THAT(names,
-                testing::ElementsAre("run_command", "wait_command", "read_output", "send_input",
-                                     "stop_command", "write_file", "read_file", "edit_file",
-                                     "list_files", "delete_file", "present_file", "sandbox_info"));
+    EXPECT_THAT(names, testing::ElementsAre("run_command", "wait_command", "read_output",
+                                            "send_input", "stop_command", "write_file", "read_file",
+                                            "edit_file", "list_files", "delete_file",
+                                            "present_file", "sandbox_info", "remove_sandbox"));
   }
 }
 
@@ -130,7 +130,7 @@ TEST_F(Handshake, NoTextHasALabelThatAModelCouldCopy) {
                     Ask(Modern("tools/list")).body + Ask(Legacy("tools/list")).body;
   for (const std::string_view tool :
        {"run_command", "wait_command", "read_output", "send_input", "stop_command", "write_file",
-        "read_file", "edit_file", "list_files", "delete_file", "present_file"}) {
+        "read_file", "edit_file", "list_files", "delete_file", "present_file", "remove_sandbox"}) {
     all += Ask(LegacyCall(tool, "")).body;
     all += Ask(LegacyCall(tool, R"("sandbox":"!!!")")).body;
     all += Ask(LegacyCall(tool, R"("sandbox":7)")).body;
