@@ -20,14 +20,18 @@ namespace {
 // opens is the same to us.
 constexpr int kTries = 3;
 
-Located Open(int folder, const std::string& path, int flags, mode_t mode = 0) {
+constexpr std::uint64_t kBeneath =
+    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+
+Located Open(int folder, const std::string& path, int flags, mode_t mode = 0,
+             std::uint64_t resolve = kBeneath) {
   Located located;
   if (path.size() > kMaxPathBytes) return {.error = ENAMETOOLONG, .fd = {}};
   if (path.find('\0') != std::string::npos) return {.error = EINVAL, .fd = {}};
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
   how.mode = mode;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+  how.resolve = resolve;
   const char* name = path.empty() ? "." : path.c_str();
   for (int tries = 0; tries < kTries; ++tries) {
     located.fd.Reset(static_cast<int>(::syscall(SYS_openat2, folder, name, &how, sizeof how)));
@@ -95,6 +99,11 @@ Located LocateBeneath(int folder, const std::string& path) {
 
 Located OpenBeneathAs(int folder, const std::string& path, int flags, unsigned mode) {
   return Open(folder, path, flags, mode);
+}
+
+Located OpenAbove(int folder) {
+  constexpr std::uint64_t kOneStepUp = kBeneath & ~std::uint64_t{RESOLVE_BENEATH};
+  return Open(folder, "..", kFolder, 0, kOneStepUp);
 }
 
 Place PlaceBeneath(int folder, const std::string& path, bool make_parents) {

@@ -28,6 +28,10 @@ Located LocateBeneath(int folder, const std::string& path);
 // The same, opened with these flags of open(2), whatever it is. For names that are ours.
 Located OpenBeneathAs(int folder, const std::string& path, int flags, unsigned mode);
 
+// The folder that one lies in, for who came from there: nothing holds it beneath anything, so the
+// caller checks that it is the one that it knows before it reads from it.
+Located OpenAbove(int folder);
+
 // Where a path's last component is, or would be.
 struct Place {
   int error = 0;

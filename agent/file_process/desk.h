@@ -36,8 +36,11 @@ class FileDesk : public std::enable_shared_from_this<FileDesk> {
   // Asks about a path in a volume: `ask` fills in the call.
   struct Details {
     int limit = 0;
-    bool flag = false;  // make_parents, recursive
+    bool flag = false;  // make_parents, recursive, give_up
     std::string part;
+    std::int64_t since_ns = 0;
+    bool begun = false;
+    std::uint64_t walk = 0;
   };
   using Ask = void (*)(files::v1::Request& request, std::uint64_t handle, const std::string& path,
                        const Details& details);

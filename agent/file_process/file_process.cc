@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -14,6 +15,7 @@
 #include "common/await_on.h"
 #include "common/digest.h"
 #include "common/limits.h"
+#include "common/pause.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -25,6 +27,8 @@ using files::v1::Entry;
 using files::v1::Request;
 
 constexpr std::size_t kEtagBytes = 16;
+// Between two turns of a walk: it takes half of the file process's time at most.
+constexpr std::chrono::milliseconds kMeasurePause{5};
 
 // What we see ourselves, not what it said.
 absl::StatusOr<OpenedFile> CheckOpened(UniqueFd file, const RelPath& path) {
@@ -83,6 +87,30 @@ void AskDelete(Request& request, std::uint64_t handle, const std::string& path,
   request.mutable_delete_()->set_path(path);
   request.mutable_delete_()->set_recursive(details.flag);
   request.mutable_delete_()->set_max_entries(kMaxDeletedATurn);
+  request.mutable_delete_()->set_unchanged_since_ns(details.since_ns);
+  request.mutable_delete_()->set_begun(details.begun);
+}
+
+void AskMeasure(Request& request, std::uint64_t handle, const std::string& path,
+                const FileDesk::Details& details) {
+  request.mutable_measure()->set_volume(handle);
+  if (details.walk == 0) request.mutable_measure()->set_path(path);
+  request.mutable_measure()->set_walk(details.walk);
+  request.mutable_measure()->set_give_up(details.flag);
+}
+
+// In words, of what was measured to its end.
+std::string MissingOf(const files::v1::Measured& measured) {
+  if (measured.other_mount()) return "something else is mounted in it";
+  if (measured.unread() == 0) return "";
+  return StrCat(measured.unread(), " of its entries couldn't be looked at");
+}
+
+MeasuredTree ToTree(const files::v1::Measured& measured) {
+  return MeasuredTree{.bytes = measured.bytes(),
+                      .inodes = measured.inodes(),
+                      .newest = absl::FromUnixNanos(measured.newest_ns()),
+                      .missing = MissingOf(measured)};
 }
 
 Async<FileEntry> StatOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path) {
@@ -138,10 +166,11 @@ Async<std::unique_ptr<PendingFile>> CreateOn(std::shared_ptr<FileDesk> desk, Eng
 }
 
 Async<std::int64_t> DeleteOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path,
-                             bool recursive) {
+                             bool recursive, absl::Time since) {
   co_await Uncancelled();
   FileDesk::Details details;
   details.flag = recursive;
+  if (since != absl::InfiniteFuture()) details.since_ns = absl::ToUnixNanos(since);
   std::int64_t removed = 0;
   for (;;) {
     const absl::StatusOr<FileAnswer> answer =
@@ -151,10 +180,37 @@ Async<std::int64_t> DeleteOn(std::shared_ptr<FileDesk> desk, EngineName volume, 
     CO_RETURN_IF_ERROR(answer.status());
     const files::v1::Deleted& deleted = answer->reply.deleted();
     removed += deleted.removed();
+    details.begun = true;
     if (!deleted.more()) co_return removed;
     if (deleted.removed() <= 0) {
       co_return desk->Distrust(absl::DataLossError("removing without end"));
     }
+  }
+}
+
+Async<MeasuredTree> MeasureOn(std::shared_ptr<FileDesk> desk, EngineName volume, RelPath path,
+                              absl::Duration patience) {
+  co_await Uncancelled();
+  const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(patience);
+  FileDesk::Details details;
+  for (;;) {
+    CO_ASSIGN_OR_RETURN(const FileAnswer answer,
+                        co_await desk->Answer(volume, path, details, AskMeasure));
+    const files::v1::Measured& measured = answer.reply.measured();
+    if (measured.bytes() < 0 || measured.inodes() < 0) {
+      co_return desk->Distrust(absl::DataLossError("a tree of less than nothing"));
+    }
+    details.walk = measured.walk();
+    if (details.walk == 0) co_return ToTree(measured);
+    if (std::chrono::steady_clock::now() >= until) {
+      details.flag = true;
+      (co_await desk->Answer(volume, path, details, AskMeasure)).IgnoreError();
+      MeasuredTree tree = ToTree(measured);
+      tree.missing =
+          StrCat("there is more in it than can be looked at in ", absl::FormatDuration(patience));
+      co_return tree;
+    }
+    co_await Pause(kMeasurePause);
   }
 }
 
@@ -185,7 +241,16 @@ class StrandedFileProcess : public FileProcess {
     return AwaitOn(desk_->strand(), std::move(call));
   }
   Async<std::int64_t> Delete(EngineName volume, RelPath path, bool recursive) override {
-    auto call = DeleteOn(desk_, std::move(volume), std::move(path), recursive);
+    auto call =
+        DeleteOn(desk_, std::move(volume), std::move(path), recursive, absl::InfiniteFuture());
+    return AwaitOn(desk_->strand(), std::move(call));
+  }
+  Async<std::int64_t> DeleteUnchanged(EngineName volume, RelPath path, absl::Time since) override {
+    auto call = DeleteOn(desk_, std::move(volume), std::move(path), /*recursive=*/true, since);
+    return AwaitOn(desk_->strand(), std::move(call));
+  }
+  Async<MeasuredTree> Measure(EngineName volume, RelPath path, absl::Duration patience) override {
+    auto call = MeasureOn(desk_, std::move(volume), std::move(path), patience);
     return AwaitOn(desk_->strand(), std::move(call));
   }
   void Drop(const EngineName& volume) override {

@@ -45,6 +45,16 @@ struct OpenedFile {
   UniqueFd file;  // Read-only, a regular file.
 };
 
+// A file, or a folder with all in it.
+struct MeasuredTree {
+  std::int64_t bytes = 0;  // Of the disk.
+  std::int64_t inodes = 0;
+  // The newest change of anything in it: ctime, or mtime unless that was set to the future.
+  absl::Time newest;
+  // Why the figures are too small and `newest` may be too old; empty: all of it was looked at.
+  std::string missing;
+};
+
 // What must be true of the target when a written file takes its place.
 struct TakeTerms {
   bool must_be_new = false;           // AlreadyExists otherwise.
@@ -84,6 +94,12 @@ class FileProcess {
                                                      bool make_parents, std::string part) = 0;
   // How many went. A folder only if `recursive`; a symlink goes itself.
   virtual Async<std::int64_t> Delete(EngineName volume, RelPath path, bool recursive) = 0;
+  // The same of anything in which nothing changed since then. Unavailable: something did; what
+  // hadn't may be gone by then.
+  virtual Async<std::int64_t> DeleteUnchanged(EngineName volume, RelPath path,
+                                              absl::Time since) = 0;
+  // In turns, so that it keeps nobody waiting; given up when `patience` is over.
+  virtual Async<MeasuredTree> Measure(EngineName volume, RelPath path, absl::Duration patience) = 0;
   // The volume is gone.
   virtual void Drop(const EngineName& volume) = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -55,6 +56,11 @@ struct stat ToStat(const Entry& entry) {
 }
 
 constexpr std::size_t kPartBytes = 16;
+
+// Walks at once: what the agent measures at a time, with room.
+constexpr std::size_t kMaxWalks = 4;
+// One turn of a walk, while others wait.
+constexpr std::chrono::milliseconds kMeasureTurn{5};
 
 }  // namespace
 
@@ -139,6 +145,7 @@ absl::Status FileServer::Handle(Frame frame) {
     case Request::kPing:
       return Pong(id);
     case Request::kMeasure:
+      return Measure(id, request.measure());
     case Request::CALL_NOT_SET:
       break;
   }
@@ -260,12 +267,48 @@ absl::Status FileServer::Delete(std::uint64_t id, const files::v1::Delete& reque
   if (volume < 0) return Answer(id, EBADF);
   const int most =
       static_cast<int>(std::min<std::uint32_t>(request.max_entries(), kMaxListEntries));
-  const Removal removal = RemoveBeneath(volume, request.path(), request.recursive(), most);
+  const RemovalTerms terms{.recursive = request.recursive(),
+                           .max_entries = most,
+                           .unchanged_since_ns = request.unchanged_since_ns(),
+                           .begun = request.begun()};
+  const Removal removal = RemoveBeneath(volume, request.path(), terms);
   if (removal.error != 0) return Answer(id, removal.error);
   Reply reply;
   reply.set_id(id);
   reply.mutable_deleted()->set_removed(removal.removed);
   reply.mutable_deleted()->set_more(removal.more);
+  return Send(reply);
+}
+
+absl::Status FileServer::Measure(std::uint64_t id, const files::v1::Measure& request) {
+  std::uint64_t name = request.walk();
+  if (request.give_up()) {
+    walks_.erase(name);
+    return Answer(id, 0);
+  }
+  if (name == 0) {
+    const int volume = Volume(request.volume());
+    if (volume < 0) return Answer(id, EBADF);
+    if (walks_.size() >= kMaxWalks) return Answer(id, ENFILE);
+    Measurement walk;
+    if (const int error = walk.Begin(volume, request.path()); error != 0) return Answer(id, error);
+    name = next_walk_++;
+    walks_.emplace(name, std::move(walk));
+  }
+  const auto found = walks_.find(name);
+  if (found == walks_.end()) return Answer(id, EBADF);
+  const bool done = found->second.GoOn(std::chrono::steady_clock::now() + kMeasureTurn);
+  const Measures& measures = found->second.measures();
+  Reply reply;
+  reply.set_id(id);
+  files::v1::Measured& measured = *reply.mutable_measured();
+  measured.set_bytes(measures.bytes);
+  measured.set_inodes(measures.inodes);
+  measured.set_newest_ns(measures.newest_ns);
+  measured.set_unread(measures.unread);
+  measured.set_other_mount(measures.other_mount);
+  measured.set_walk(done ? 0 : name);
+  if (done) walks_.erase(found);
   return Send(reply);
 }
 

@@ -1,6 +1,7 @@
 // The serving half of proto/sandkeep/files/v1: requests in, replies out, one after the other. Lives
-// in sandkeep-files; one thread. What it opens for others it closes at once: it holds volumes, and
-// files that are being written until they are committed, and nothing else.
+// in sandkeep-files; one thread. What it opens for others it closes at once: it holds volumes,
+// files that are being written until they are committed and walks that aren't at their end, and
+// nothing else. What takes long is done in turns, so that others wait for one turn at most.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "agent/file_process/measurement.h"
 #include "agent/file_process/new_file.h"
 #include "common/frame_socket.h"
 #include "common/unique_fd.h"
@@ -37,6 +39,7 @@ class FileServer {
   absl::Status Create(std::uint64_t id, const files::v1::Create& request);
   absl::Status Commit(std::uint64_t id, const files::v1::Commit& request);
   absl::Status Delete(std::uint64_t id, const files::v1::Delete& request);
+  absl::Status Measure(std::uint64_t id, const files::v1::Measure& request);
   absl::Status Pong(std::uint64_t id);
   absl::Status Answer(std::uint64_t id, int error);
   // -1: no such volume.
@@ -47,6 +50,8 @@ class FileServer {
   absl::flat_hash_map<std::uint64_t, UniqueFd> volumes_;
   std::uint64_t next_file_ = 1;
   absl::flat_hash_map<std::uint64_t, NewFile> files_;
+  std::uint64_t next_walk_ = 1;
+  absl::flat_hash_map<std::uint64_t, Measurement> walks_;
 };
 
 }  // namespace sandkeep

@@ -31,7 +31,8 @@ struct Level {
 
 class Remover {
  public:
-  Remover(int folder, int max_entries) : folder_(folder), left_(max_entries) {}
+  Remover(int folder, const RemovalTerms& terms)
+      : folder_(folder), terms_(terms), left_(terms.max_entries) {}
 
   Removal RemoveTree(const std::string& name) {
     removal_.error = Enter(folder_, name);
@@ -39,8 +40,8 @@ class Remover {
     return removal_;
   }
 
-  Removal RemoveOne(const std::string& name, int flags) {
-    removal_.error = Unlink(folder_, name, flags);
+  Removal RemoveOne(const std::string& name, const struct stat& info) {
+    removal_.error = IsTooNew(info) ? ESTALE : Unlink(folder_, name, 0);
     return removal_;
   }
 
@@ -49,8 +50,13 @@ class Remover {
     if (levels_.size() >= kMaxFolderDepth) return EMLINK;
     Located located = OpenBeneathAs(above, name, kFolder, 0);
     // A file by now, or a link.
-    if (located.error == ENOTDIR || located.error == ELOOP) return Unlink(above, name, 0);
+    if (located.error == ENOTDIR || located.error == ELOOP) {
+      return terms_.unchanged_since_ns != 0 ? ESTALE : Unlink(above, name, 0);
+    }
     if (located.error != 0) return located.error == ENOENT ? 0 : located.error;
+    // Those that lead to where an earlier call stopped were changed by it.
+    const bool ours = terms_.begun && removal_.removed == 0;
+    if (!ours && IsTooNew(located.info)) return ESTALE;
     std::unique_ptr<DIR, CloseFolder> entries(::fdopendir(located.fd.get()));
     if (entries == nullptr) return errno;
     (void)located.fd.Release();
@@ -70,7 +76,8 @@ class Remover {
     if (::fstatat(level.fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return errno == ENOENT ? 0 : errno;
     }
-    return S_ISDIR(info.st_mode) ? Enter(level.fd(), name) : Unlink(level.fd(), name, 0);
+    if (S_ISDIR(info.st_mode)) return Enter(level.fd(), name);
+    return IsTooNew(info) ? ESTALE : Unlink(level.fd(), name, 0);
   }
 
   int Leave() {
@@ -91,7 +98,17 @@ class Remover {
     return 0;
   }
 
+  // By the time of change, which nobody can set.
+  bool IsTooNew(const struct stat& info) const {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    if (terms_.unchanged_since_ns == 0) return false;
+    const std::int64_t second = terms_.unchanged_since_ns / kSecond;
+    if (info.st_ctim.tv_sec != second) return info.st_ctim.tv_sec > second;
+    return info.st_ctim.tv_nsec > terms_.unchanged_since_ns % kSecond;
+  }
+
   const int folder_;
+  const RemovalTerms terms_;
   int left_;
   Removal removal_;
   std::vector<Level> levels_;
@@ -99,16 +116,16 @@ class Remover {
 
 }  // namespace
 
-Removal RemoveBeneath(int folder, const std::string& path, bool recursive, int max_entries) {
+Removal RemoveBeneath(int folder, const std::string& path, const RemovalTerms& terms) {
   const Place place = PlaceBeneath(folder, path, false);
   if (place.error != 0) return {.error = place.error};
   struct stat info{};
   if (::fstatat(place.folder.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     return {.error = errno};
   }
-  Remover remover(place.folder.get(), max_entries);
-  if (!S_ISDIR(info.st_mode)) return remover.RemoveOne(place.name, 0);
-  if (!recursive) return {.error = EISDIR};
+  Remover remover(place.folder.get(), terms);
+  if (!S_ISDIR(info.st_mode)) return remover.RemoveOne(place.name, info);
+  if (!terms.recursive) return {.error = EISDIR};
   return remover.RemoveTree(place.name);
 }
 

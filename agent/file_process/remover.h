@@ -16,7 +16,15 @@ struct Removal {
   bool more = false;  // `max_entries` are gone, and some are left: ask again.
 };
 
-// A folder, even an empty one, goes only if `recursive`; EISDIR otherwise.
-Removal RemoveBeneath(int folder, const std::string& path, bool recursive, int max_entries);
+struct RemovalTerms {
+  bool recursive = false;  // A folder, even an empty one, goes only then; EISDIR otherwise.
+  int max_entries = 0;
+  // ESTALE if anything that is met changed since; 0: whatever its age.
+  std::int64_t unchanged_since_ns = 0;
+  // An earlier call took some of it, and so changed the folders that lead to the rest.
+  bool begun = false;
+};
+
+Removal RemoveBeneath(int folder, const std::string& path, const RemovalTerms& terms);
 
 }  // namespace sandkeep

@@ -42,7 +42,7 @@ class FileProcessTest : public testing::Test {
     options.program = (TestVolume().base / "sandkeep-files").string();
     process_ = MakeFileProcess(runner_.executor(), options, [this](EngineName) {
       ++opened_volumes_;
-      return OpenFolder(TestVolume().base / "volume");
+      return OpenFolder(folder_);
     });
   }
 
@@ -88,6 +88,7 @@ class FileProcessTest : public testing::Test {
 
   AsyncRunner runner_;
   std::atomic<int> opened_volumes_ = 0;
+  std::filesystem::path folder_ = TestVolume().base / "volume";
   EngineName volume_ = EngineName::Make(SystemRandom());
   std::unique_ptr<FileProcess> process_;
 };
