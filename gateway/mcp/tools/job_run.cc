@@ -214,6 +214,10 @@ void JobRun::Take(const v1::JobEvent& event) {
       time_up_ = true;
       break;
     case v1::JobEvent::kPaused:
+      // It goes on when there is room again, which may be up to who waits here.
+      view_.paused = event.paused().reason();
+      if (!view_.paused.empty()) time_up_ = true;
+      break;
     case v1::JobEvent::EVENT_NOT_SET:
       break;
   }
@@ -288,7 +292,9 @@ Async<void> JobRun::PollOutput() {
     progress_.SetChanged();
     Report(StrCat(SizeInWords(job.output_bytes()), " of output"));
     view_.waits_for_input = job.waiting_for_input();
-    if (!ended && !view_.waits_for_input && Steady::now() < deadline_) continue;
+    view_.paused = job.paused();
+    const bool stands = view_.waits_for_input || !view_.paused.empty();
+    if (!ended && !stands && Steady::now() < deadline_) continue;
     CO_RETURN_IF_ERROR(co_await ReadTail(job.output_bytes()));
     if (ended) {
       End(job.outcome());

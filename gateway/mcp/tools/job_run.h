@@ -39,6 +39,8 @@ struct JobView {
   std::optional<OutputWindow> errors;  // If there was any.
   // It blocks reading its input, as far as is known.
   bool waits_for_input = false;
+  // Why it is stopped for now, in words for the model; empty: it isn't.
+  std::string paused;
 };
 
 class JobRun {

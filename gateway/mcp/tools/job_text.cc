@@ -145,6 +145,7 @@ std::string FactsLine(const JobView& view, absl::Time now, bool names_job,
     AppendField(&line, field);
   }
   if (!view.outcome && view.waits_for_input) AppendField(&line, "cause input");
+  if (!view.outcome && !view.paused.empty()) AppendField(&line, "cause disk");
   if (names_job) AppendField(&line, StrCat("job ", options.job_id));
   if (view.outcome) return line;
   AppendField(&line, StrCat("next offset ", view.output.resume()));
@@ -239,6 +240,7 @@ JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& o
   if (!view.outcome && view.waits_for_input) {
     AppendNote(&made.text, "it waits for input: give it with send_input, or stop it");
   }
+  if (!view.outcome) AppendNote(&made.text, view.paused);
   for (const std::string& note : options.notes) AppendNote(&made.text, note);
   if (!view.apart) {
     if (!output.text.empty()) StrAppend(&made.text, "\n", output.text);

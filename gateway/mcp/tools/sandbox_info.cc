@@ -72,6 +72,7 @@ std::string JobLine(const v1::Job& job, absl::Time now) {
   std::string line = StrCat("- job ", id.ok() ? id->hex() : std::string("unknown"), ":");
   for (const std::string& field : EndFields(job)) StrAppend(&line, " ", field, ",");
   if (job.left_behind() > 0) StrAppend(&line, " left ", job.left_behind(), " running,");
+  if (!job.paused().empty()) line += " paused for the disk,";
   const absl::Duration ago = now - absl::FromUnixMillis(job.started_ms());
   StrAppend(&line, " started ", InWords(absl::ToChronoSeconds(ago)), " ago, printed ",
             SizeInWords(job.output_bytes()), ": ",
@@ -122,6 +123,10 @@ std::string LimitLines(const v1::Info& info, const EndpointSettings& settings) {
   if (limits.file_ttl_ms() > 0) {
     StrAppend(&text, "What lies in /workspace and hasn't changed for ", Span(limits.file_ttl_ms()),
               " is deleted.\n");
+  }
+  if (limits.volume_ttl_ms() > 0) {
+    StrAppend(&text, "A sandbox that nobody has used for ", Span(limits.volume_ttl_ms()),
+              ", and in which no file has changed since, goes with its files.\n");
   }
   StrAppend(&text, "Running now, of all users: ", info.capacity().sandboxes_running(), " of ",
             info.capacity().sandboxes_max(), " sandboxes.\n");

@@ -166,6 +166,23 @@ TEST_F(JobToolsTest, ACommandThatWaitsForInputSaysHowToGiveIt) {
               HasSubstr("note: it waits for input: give it with send_input"));
 }
 
+TEST_F(JobToolsTest, ACommandThatIsPausedIsHandedBackAtOnceWithTheRemedy) {
+  v1::JobEvent paused;
+  paused.mutable_paused()->set_reason("paused: delete files");
+  auto stream = agent_.watch_job.Open();
+  const auto call = Start(ModernCall("wait_command", StrCat(kJob, R"(,"wait_seconds":200)")));
+  stream->Send(Output(0, "half"));
+  Pump();
+  EXPECT_FALSE(call->done());
+  stream->Send(paused);
+  Pump();
+  ASSERT_TRUE(call->done());
+  const std::string text = TextOf(call->reply());
+  EXPECT_THAT(text, HasSubstr("[running] [cause disk]"));
+  EXPECT_THAT(text, HasSubstr("\nnote: paused: delete files\n"));
+  EXPECT_THAT(text, EndsWith("\nhalf"));
+}
+
 TEST_F(JobToolsTest, AnAgentThatIsAwayIsAnErrorAndNoRunningJob) {
   agent_.watch_job.OpenAlways([](const auto&) {
     auto stream = std::make_shared<FakeStream<v1::JobEvent>>();
