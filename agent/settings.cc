@@ -19,9 +19,11 @@ constexpr std::string_view kDefaultStateDir = "/var/lib/sandkeep";
 constexpr std::string_view kLibexec = "/usr/libexec/sandkeep";
 constexpr int kLeastSandboxes = 2;
 // Of the table, and changing nothing in this version.
-constexpr std::array<std::string_view, 6> kUnserved = {
-    "SANDBOX_DISK", "PRINCIPAL_DISK",   "NETWORK_ALLOW",
-    "FILE_TTL",     "CLEANUP_INTERVAL", "IMAGER_PATH",
+constexpr std::array<std::string_view, 4> kUnserved = {
+    "SANDBOX_DISK",
+    "PRINCIPAL_DISK",
+    "NETWORK_ALLOW",
+    "IMAGER_PATH",
 };
 
 absl::Duration Seconds(const Settings& settings, std::string_view name) {
@@ -118,6 +120,8 @@ ManagerLimits LimitsFrom(const Settings& settings) {
   limits.recycle_removes = settings.Text("SANDBOX_RECYCLE") == "remove";
   limits.volume_ttl = Seconds(settings, "VOLUME_TTL");
   limits.gc_delete = settings.Switch("GC_DELETE");
+  limits.file_ttl = SecondsOrForever(settings, "FILE_TTL");
+  limits.cleanup_interval = Seconds(settings, "CLEANUP_INTERVAL");
   limits.warm = static_cast<int>(settings.Int("SANDBOX_WARM"));
   limits.mem_reserve_bytes = settings.Int("SANDBOX_MEM_RESERVE");
   return limits;
@@ -137,8 +141,8 @@ std::vector<std::string> UnservedAmong(const Settings& settings) {
   return warnings;
 }
 
-// Says nothing of times to live: nobody is to be told what doesn't happen. One that is removed when
-// it is idle is never frozen.
+// Nobody is to be told what doesn't happen: without GC_DELETE volumes are kept, and one that is
+// removed when it is idle is never frozen.
 HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, InstanceId instance) {
   return HostFacts{
       .instance = std::move(instance),
@@ -157,6 +161,8 @@ HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, Insta
       .shm_bytes = settings.Int("SANDBOX_SHM"),
       .job_spool_bytes = limits.jobs.spool_bytes,
       .job_keep = limits.job_keep,
+      .volume_ttl = limits.gc_delete ? limits.volume_ttl : absl::InfiniteDuration(),
+      .file_ttl = limits.file_ttl,
       .max_running = limits.max_running,
       .disk_floor_bytes = limits.min_free_bytes,
       .memory_reserve_bytes = limits.mem_reserve_bytes,

@@ -67,11 +67,14 @@ struct Connection {
 
 using ConnectionPtr = std::shared_ptr<const Connection>;
 
+// Garbage collection looks at every file of every sandbox that is long unused.
+constexpr std::chrono::hours kGarbageDeadline{6};
+
 template <typename Request, typename Response>
 Async<Response> Unary(ConnectionPtr connection, UnaryMethod<Request, Response> method,
-                      Request request) {
+                      Request request, std::chrono::seconds deadline = kRpcDeadline) {
   const auto call = std::make_shared<UnaryCall<Request, Response>>(std::move(request));
-  call->context().set_deadline(std::chrono::system_clock::now() + kRpcDeadline);
+  call->context().set_deadline(std::chrono::system_clock::now() + deadline);
   call->Start(connection->stub->async(), connection->in_flight, method);
   auto waiting = call->Wait();
   const grpc::Status status = co_await std::move(waiting);
@@ -241,7 +244,7 @@ class GrpcAgentClient : public AgentClient {
   }
   Async<v1::CollectGarbageResponse> CollectGarbage(v1::CollectGarbageRequest request) override {
     return Unary<v1::CollectGarbageRequest, v1::CollectGarbageResponse>(
-        connection_, &AgentStub::CollectGarbage, std::move(request));
+        connection_, &AgentStub::CollectGarbage, std::move(request), kGarbageDeadline);
   }
 
  private:

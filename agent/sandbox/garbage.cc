@@ -1,5 +1,6 @@
 #include "agent/sandbox/garbage.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -36,7 +37,9 @@ GarbageDecision JudgeSandbox(const SandboxView& view, const EngineName& volume, 
   const SandboxSnapshot& sandbox = view.snapshot;
   GarbageDecision decision{.kind = GarbageDecision::Kind::kVolume,
                            .name = volume.text(),
-                           .reason = StrCat("sandbox ", sandbox.key.text(), ": ")};
+                           .reason = StrCat("sandbox ", sandbox.key.text(), ": "),
+                           .sandbox = sandbox.key,
+                           .last_used = sandbox.last_used};
   const bool rests = sandbox.state == SandboxState::kAbsent ||
                      sandbox.state == SandboxState::kStopped ||
                      sandbox.state == SandboxState::kFrozen;
@@ -52,8 +55,29 @@ GarbageDecision JudgeSandbox(const SandboxView& view, const EngineName& volume, 
   const absl::Duration unused = now - sandbox.last_used;
   StrAppend(&decision.reason, "unused for ", absl::ToInt64Hours(unused), " h of ",
             absl::ToInt64Hours(ttl));
-  if (unused >= ttl) decision.reason += ": kept, look at its files yourself";
+  decision.remove = unused >= ttl;
   return decision;
+}
+
+void JudgeFiles(GarbageDecision& decision, const absl::StatusOr<MeasuredTree>& files,
+                absl::Duration ttl, absl::Time now) {
+  decision.remove = false;
+  if (!files.ok()) {
+    StrAppend(&decision.reason,
+              ": kept, its files couldn't be looked at: ", ToStd(files.status().message()));
+    return;
+  }
+  decision.bytes = files->bytes;
+  const absl::Duration unchanged = now - files->newest;
+  if (!files->missing.empty()) {
+    StrAppend(&decision.reason, ": kept, ", files->missing);
+  } else if (unchanged < ttl) {
+    StrAppend(&decision.reason, ": kept, a file changed ",
+              std::max<std::int64_t>(absl::ToInt64Hours(unchanged), 0), " h ago");
+  } else {
+    StrAppend(&decision.reason, ", and no file changed for ", absl::ToInt64Hours(unchanged), " h");
+    decision.remove = true;
+  }
 }
 
 std::vector<std::string> SpoolsOfNobody(const Registry& registry, const std::string& state_dir) {

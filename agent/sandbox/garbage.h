@@ -11,14 +11,26 @@
 
 namespace sandkeep {
 
+// How long one workspace is looked at, to see when something in it changed: a million files take
+// some ten seconds.
+inline const absl::Duration kGarbagePatience = absl::Minutes(5);
+// The same of one entry of a workspace.
+inline const absl::Duration kCleanUpPatience = absl::Minutes(5);
+
+// Of a volume, all of it.
+inline RelPath Workspace() { return *RelPath::Parse(""); }
+
 absl::StatusOr<std::vector<GarbageDecision>> FindGarbage(const Registry& registry,
                                                          const EngineObjects& objects,
                                                          const std::string& state_dir);
 
-// What is to be said of a sandbox's volume. Kept in each case: how old its files are isn't asked
-// yet, and whoever has not used a sandbox may still have changed them.
+// What is to be said of a sandbox and its volume, by its use alone. `remove`: its files decide.
 GarbageDecision JudgeSandbox(const SandboxView& view, const EngineName& volume, absl::Duration ttl,
                              absl::Time now);
+// The same, with what was seen of its files: a process left behind may have changed them long after
+// the last use. Kept if not all of them could be looked at.
+void JudgeFiles(GarbageDecision& decision, const absl::StatusOr<MeasuredTree>& files,
+                absl::Duration ttl, absl::Time now);
 
 // The folders below `<state_dir>/spools` that belong to no sandbox.
 std::vector<std::string> SpoolsOfNobody(const Registry& registry, const std::string& state_dir);

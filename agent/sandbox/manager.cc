@@ -28,6 +28,7 @@ Manager::Manager(boost::asio::any_io_executor executor, ContainerRuntime& runtim
                  ManagerLimits limits, std::string state_dir, Secret secret)
     : limits_(Consistent(std::move(limits))),
       secret_(std::move(secret)),
+      clock_(clock),
       strand_(boost::asio::make_strand(executor)),
       pool_(executor, runtime, store, random, limits_.warm, [this] { return HasRoomForWarm(); }),
       capacity_(registry_, clock, limits_.max_running),

@@ -18,6 +18,7 @@
 #include "agent/sandbox/sandbox.h"
 #include "agent/sandbox/sandbox_manager.h"
 #include "agent/sandbox/strand_lock.h"
+#include "agent/sandbox/unjumping_clock.h"
 #include "common/limits.h"
 #include "common/secret.h"
 
@@ -87,8 +88,15 @@ class Manager : public SandboxManager {
 
   // ---- manager_garbage.cc ----
   Async<std::vector<GarbageDecision>> Judge();
+  boost::asio::awaitable<GarbageDecision> JudgeOne(std::shared_ptr<Sandbox> sandbox);
+  Async<void> RemoveUnused(GarbageDecision decision);
   Async<void> CarryOut(const GarbageDecision& decision);
   absl::Status RemoveSpoolsOfNobody(const std::string& name);
+
+  // ---- manager_cleanup.cc ----
+  boost::asio::awaitable<void> CleanUp();
+  boost::asio::awaitable<void> CleanUpOne(std::shared_ptr<Sandbox> sandbox);
+  Async<bool> CleanUpEntry(EngineName volume, FileEntry entry);
 
   // ---- manager_life.cc ----
   boost::asio::awaitable<void> Live();
@@ -101,6 +109,7 @@ class Manager : public SandboxManager {
 
   const ManagerLimits limits_;
   const Secret secret_;
+  const UnjumpingClock clock_;  // For what a wrong age would lose.
   boost::asio::thread_pool disk_{kDiskThreads};
   const boost::asio::any_io_executor strand_;
   Pool pool_;  // Sandboxes may give back to it what they didn't use.

@@ -24,18 +24,27 @@ Async<std::vector<GarbageDecision>> Manager::Judge() {
   CO_ASSIGN_OR_RETURN(std::vector<GarbageDecision> decisions,
                       co_await RunOn(context_.disk, std::move(look)));
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    decisions.push_back(
-        JudgeSandbox(sandbox->View(), sandbox->volume(), limits_.volume_ttl, context_.clock.Now()));
+    decisions.push_back(co_await JudgeOne(sandbox));
   }
   co_return decisions;
 }
 
-namespace {
+boost::asio::awaitable<GarbageDecision> Manager::JudgeOne(std::shared_ptr<Sandbox> sandbox) {
+  GarbageDecision decision =
+      JudgeSandbox(sandbox->View(), sandbox->volume(), limits_.volume_ttl, clock_.Now());
+  if (!decision.remove) co_return decision;
+  RelPath all = Workspace();
+  const absl::StatusOr<MeasuredTree> files =
+      co_await context_.files.Measure(sandbox->volume(), std::move(all), kGarbagePatience);
+  JudgeFiles(decision, files, limits_.volume_ttl, clock_.Now());
+  co_return decision;
+}
 
-// No decision takes a volume.
-Async<void> Keep() { co_return absl::InternalError("volumes are kept"); }
-
-}  // namespace
+Async<void> Manager::RemoveUnused(GarbageDecision decision) {
+  const std::shared_ptr<Sandbox> sandbox = registry_.Find(*decision.sandbox);
+  if (!sandbox) co_return absl::AbortedError("it went by itself");
+  co_return co_await sandbox->RemoveUnused(decision.last_used);
+}
 
 absl::Status Manager::RemoveSpoolsOfNobody(const std::string& name) {
   const std::string& state_dir = context_.state_dir;
@@ -51,7 +60,7 @@ absl::Status Manager::RemoveSpoolsOfNobody(const std::string& name) {
 Async<void> Manager::CarryOut(const GarbageDecision& decision) {
   switch (decision.kind) {
     case GarbageDecision::Kind::kVolume:
-      return Keep();
+      return RemoveUnused(decision);
     case GarbageDecision::Kind::kContainer:
       return context_.runtime.Remove(*EngineName::Parse(decision.name));
     case GarbageDecision::Kind::kSpool:

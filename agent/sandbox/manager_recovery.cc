@@ -52,6 +52,7 @@ Async<void> Manager::RecoverHere() {
     Spawn(strand_, "manager.sweep", Sweep());
     Spawn(strand_, "manager.trim", TrimOutput());
     Spawn(strand_, "manager.live", Live());
+    if (limits_.file_ttl != absl::InfiniteDuration()) Spawn(strand_, "manager.cleanup", CleanUp());
     pool_.Fill();
   } else if (!std::exchange(retrying_, true)) {
     Spawn(strand_, "manager.retry", RetryRecovery());

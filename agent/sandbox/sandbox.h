@@ -98,6 +98,10 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<std::int64_t> SendInput(JobId id, std::string data, bool end);
   Async<JobSnapshot> SignalJob(JobId id, int signal, absl::Duration grace);
   Async<RemovedSandbox> Remove(bool remove_volume);
+  // With its files, if it wasn't used since then and nothing goes on. Aborted: it was, or does.
+  Async<void> RemoveUnused(absl::Time last_used);
+  // Old files of it went from outside: a look, no use.
+  Async<void> FilesExpired();
   // There is a workspace to write to: a sandbox that never was is made. Aborted: as StartJob.
   Async<Arrival> ReadyForFiles();
   // Somebody wrote to the workspace from outside.
@@ -209,6 +213,10 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<void> RecordRest(Rest rest);
   void ForgetRest();
   boost::asio::awaitable<void> WriteRest(Rest rest, absl::Time since);
+
+  // ---- sandbox_disk.cc: what it takes of the disk ----
+  Async<void> RemoveUnusedHere(absl::Time last_used);
+  Async<void> FilesExpiredHere();
 
   // ---- sandbox_broken.cc: its container can't be used as it is; under the lock ----
   void OnInitBroken(absl::Status why) override;

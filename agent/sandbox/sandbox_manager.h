@@ -126,7 +126,9 @@ struct ManagerLimits {
   std::int64_t mem_reserve_bytes = 512LL << 20;  // SANDBOX_MEM_RESERVE; 0: memory isn't looked at.
   absl::Duration volume_ttl = absl::Hours(168);  // VOLUME_TTL
   bool gc_delete = false;                        // GC_DELETE
-  int warm = 0;                                  // SANDBOX_WARM
+  absl::Duration file_ttl = absl::InfiniteDuration();  // FILE_TTL; infinite: files are kept.
+  absl::Duration cleanup_interval = absl::Hours(1);    // CLEANUP_INTERVAL
+  int warm = 0;                                        // SANDBOX_WARM
   absl::Duration life_interval = absl::FromChrono(kLifeInterval);
   absl::Duration host_interval = absl::FromChrono(kHostInterval);
   JobLimits jobs;
@@ -157,6 +159,9 @@ struct GarbageDecision {
   bool remove = false;
   std::string reason;
   std::int64_t bytes = 0;
+  // Of a sandbox's volume: whose, and when that was used as the decision has it.
+  std::optional<SandboxKey> sandbox = {};
+  absl::Time last_used = absl::InfinitePast();
 };
 
 struct CollectedGarbage {
@@ -205,8 +210,9 @@ class SandboxManager {
   virtual Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) = 0;
 
   virtual Async<ManagerInfo> Info() = 0;
-  // What no sandbox needs is removed, sandboxes that nobody has used for VOLUME_TTL are named. A
-  // line for each decision, with the reason; volumes are kept.
+  // What no sandbox needs is removed, and sandboxes with their files that nobody has used and in
+  // which nothing has changed for VOLUME_TTL. A line for each decision, with the reason. When in
+  // doubt, a volume is kept.
   virtual Async<CollectedGarbage> CollectGarbage(bool dry_run) = 0;
 };
 

@@ -29,8 +29,8 @@ struct HostFacts {
   std::int64_t shm_bytes = 0;
   std::int64_t job_spool_bytes = 0;
   absl::Duration job_keep = {};
-  absl::Duration volume_ttl = {};
-  absl::Duration file_ttl = {};  // Infinite: files are kept.
+  absl::Duration volume_ttl = {};  // Infinite: volumes are kept.
+  absl::Duration file_ttl = {};    // Infinite: files are kept.
 
   int max_running = 0;
   std::int64_t disk_floor_bytes = 0;

@@ -11,6 +11,7 @@ namespace sandkeep {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 class GarbageTest : public AgentTest {
@@ -32,15 +33,90 @@ class GarbageTest : public AgentTest {
   }
 };
 
-TEST_F(GarbageTest, AnUnusedSandboxIsNamedAfterItsTimeAndKept) {
+TEST_F(GarbageTest, AnUnusedSandboxGoesWithItsFilesAfterItsTime) {
   UseAndLeave();
   clock_.Advance(limits_.volume_ttl - absl::Seconds(1));
+  EXPECT_FALSE(OnlyDecision(false).remove);
   EXPECT_THAT(OnlyDecision(false).reason, HasSubstr("unused for 167 h of 168"));
+  EXPECT_THAT(runtime_.volumes(), SizeIs(1));
   clock_.Advance(absl::Seconds(1));
   const GarbageDecision decision = OnlyDecision(false);
-  EXPECT_FALSE(decision.remove);
-  EXPECT_THAT(decision.reason, HasSubstr("unused for 168 h of 168: kept"));
+  EXPECT_TRUE(decision.remove) << decision.reason;
+  EXPECT_THAT(decision.reason, HasSubstr("unused for 168 h of 168, and no file changed for "));
+  EXPECT_GT(decision.bytes, 0);
+  EXPECT_THAT(runtime_.volumes(), IsEmpty());
+  EXPECT_TRUE(absl::IsNotFound(manager().Get(RefOf(alice_, "otter")).status()));
+  const auto again = Run(alice_, "otter", "ls -A");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->started.arrival, Arrival::kNew);
+  EXPECT_EQ(again->output, "");
+}
+
+TEST_F(GarbageTest, ADryRunSaysWhatWouldGoAndKeepsIt) {
+  UseAndLeave();
+  clock_.Advance(limits_.volume_ttl);
+  EXPECT_TRUE(OnlyDecision(true).remove);
   EXPECT_EQ(OutputOf(alice_, "otter", "cat file"), "kept\n");
+}
+
+// Something outside the sandbox, or a process left behind, worked on long after its last use.
+TEST_F(GarbageTest, AFileThatChangedSinceKeepsIt) {
+  clock_.SetWallClock(absl::Now() - 2 * limits_.volume_ttl);
+  UseAndLeave();
+  clock_.Advance(2 * limits_.volume_ttl);
+  const GarbageDecision decision = OnlyDecision(false);
+  EXPECT_FALSE(decision.remove);
+  EXPECT_THAT(decision.reason, HasSubstr("unused for 336 h of 168: kept, a file changed 0 h ago"));
+  EXPECT_THAT(runtime_.volumes(), SizeIs(1));
+}
+
+TEST_F(GarbageTest, WhatCannotBeLookedAtKeepsIt) {
+  UseAndLeave();
+  const std::filesystem::path closed = runtime_.data(runtime_.volumes().front()) / "closed";
+  std::filesystem::create_directory(closed);
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  clock_.Advance(limits_.volume_ttl);
+  const GarbageDecision decision = OnlyDecision(false);
+  EXPECT_FALSE(decision.remove);
+  EXPECT_THAT(decision.reason, HasSubstr("kept, 1 of its entries couldn't be looked at"));
+  EXPECT_THAT(runtime_.volumes(), SizeIs(1));
+}
+
+TEST_F(GarbageTest, OneThatIsUsedBetweenTheLookAndTheRemovalIsKept) {
+  UseAndLeave();
+  clock_.Advance(limits_.volume_ttl);
+  // The look at its files begins with this call.
+  runtime_.Hold(EngineCall::kOpenVolume);
+  const int opened = runtime_.calls(EngineCall::kOpenVolume);
+  auto collecting = Begin(manager().CollectGarbage(false));
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kOpenVolume, opened + 1));
+  EXPECT_EQ(OutputOf(alice_, "otter", "cat file"), "kept\n");
+  runtime_.Release(EngineCall::kOpenVolume);
+  const auto garbage = Wait(std::move(collecting));
+  ASSERT_TRUE(garbage.ok()) << garbage.status();
+  EXPECT_FALSE(garbage->decisions.at(0).remove);
+  EXPECT_EQ(garbage->decisions.at(0).reason, "not removed: it is used again");
+  EXPECT_EQ(OutputOf(alice_, "otter", "cat file"), "kept\n");
+}
+
+TEST_F(GarbageTest, AClockThatIsSetForwardMakesNothingOld) {
+  UseAndLeave();
+  clock_.SetWallClock(clock_.Now() + 10 * limits_.volume_ttl);
+  EXPECT_FALSE(OnlyDecision(false).remove);
+  clock_.SetWallClock(clock_.Now() - 20 * limits_.volume_ttl);
+  EXPECT_FALSE(OnlyDecision(false).remove);
+  EXPECT_EQ(OutputOf(alice_, "otter", "cat file"), "kept\n");
+}
+
+TEST_F(GarbageTest, OneThatTheEngineDoesNotRemoveIsTriedAgain) {
+  UseAndLeave();
+  clock_.Advance(limits_.volume_ttl);
+  runtime_.Fail(EngineCall::kRemoveVolume, absl::UnavailableError("busy"));
+  const GarbageDecision failed = OnlyDecision(false);
+  EXPECT_FALSE(failed.remove);
+  EXPECT_THAT(failed.reason, HasSubstr("not removed: busy"));
+  EXPECT_TRUE(OnlyDecision(false).remove);
+  EXPECT_THAT(runtime_.volumes(), IsEmpty());
 }
 
 TEST_F(GarbageTest, LeftoversGoOnlyWithLeaveToDelete) {
