@@ -58,7 +58,7 @@ sk_packages() {
     test)
       printf '%s\n' libgtest-dev libgmock-dev clang-19 clang-format-19 clang-tidy-19 \
         libclang-rt-19-dev shellcheck sqlite3 acl procps curl jq python3 wrk \
-        nginx-light chromium chromium-driver
+        nginx-light chromium chromium-driver e2fsprogs xfsprogs btrfs-progs
       ;;
     pytest) echo python3-pytest ;;
     vm) printf '%s\n' qemu-system-x86 e2fsprogs ;;

@@ -103,8 +103,9 @@ std::string Prepare(const char* executable) {
   TestVolume().foreign_user = TestVolume().foreign_root + 999;
   if (user == nullptr || TestVolume().foreign_root == 0)
     return "there is no user sandkeep with subordinate ids";
-  char folder[] = "/tmp/sandkeep-files-test.XXXXXX";
-  if (::mkdtemp(folder) == nullptr) return "no temporary folder";
+  const char* const parent = std::getenv("TMPDIR");
+  std::string folder = StrCat(parent != nullptr ? parent : "/tmp", "/sandkeep-files-test.XXXXXX");
+  if (::mkdtemp(folder.data()) == nullptr) return "no temporary folder";
   TestVolume().base = folder;
   fs::permissions(TestVolume().base, static_cast<fs::perms>(0711));
   fs::copy_file(executable, TestVolume().base / "sandkeep-files");
