@@ -19,6 +19,7 @@
 #include "agent/runtime/cgroup.h"
 #include "agent/runtime/delegation.h"
 #include "agent/runtime/podman_runtime.h"
+#include "agent/sandbox/host.h"
 #include "agent/service/server.h"
 #include "agent/state_dir.h"
 #include "agent/store/store.h"
@@ -87,6 +88,13 @@ PodmanOptions WithCgroup(PodmanOptions options) {
   return options;
 }
 
+absl::StatusOr<ManagerLimits> LimitsFor(const StateDir& state, ManagerLimits limits) {
+  if (limits.principal_disk_bytes != kPrincipalDiskUnset) return limits;
+  ASSIGN_OR_RETURN(const std::int64_t free, DiskFreeBytes(state.path()));
+  ASSIGN_OR_RETURN(limits.principal_disk_bytes, FirstPrincipalDisk(state.path(), free));
+  return limits;
+}
+
 // A broken engine is no reason not to serve: calls answer what is wrong, and the manager tries
 // again by itself.
 void RecoverOrSay(asio::io_context& io, SandboxManager& manager) {
@@ -103,6 +111,8 @@ absl::Status RunAgent(const AgentSettings& settings) {
   ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(settings.state_dir));
   ASSIGN_OR_RETURN(const InstanceId instance, state.Instance(SystemRandom()));
 
+  ASSIGN_OR_RETURN(const ManagerLimits limits, LimitsFor(state, settings.limits));
+
   asio::io_context io(kAgentThreads);
   asio::signal_set signals(io, SIGTERM, SIGINT);
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(state.path()));
@@ -110,12 +120,12 @@ absl::Status RunAgent(const AgentSettings& settings) {
       MakePodmanRuntime(io.get_executor(), WithCgroup(settings.podman(instance)));
   FileProcessOptions files_options;
   files_options.program = settings.files_path;
-  const std::unique_ptr<FileProcess> files = MakeFileProcess(
-      io.get_executor(), std::move(files_options),
-      [&runtime](EngineName volume) { return runtime->OpenVolume(std::move(volume)); });
+  const std::unique_ptr<FileProcess> files =
+      MakeFileProcess(io.get_executor(), std::move(files_options),
+                      [&runtime](EngineName name) { return OpenTree(*runtime, std::move(name)); });
   ASSIGN_OR_RETURN(const std::unique_ptr<SandboxManager> manager,
                    MakeSandboxManager(io.get_executor(), *runtime, *files, *store, SystemClock(),
-                                      SystemRandom(), settings.limits, state.path()));
+                                      SystemRandom(), limits, state.path()));
 
   const IoThreads threads(io);
   RecoverOrSay(io, *manager);
@@ -123,9 +133,11 @@ absl::Status RunAgent(const AgentSettings& settings) {
   options.socket_path = settings.socket_path;
   options.socket_group = SocketGroup();
   options.peers = settings.peers;
+  HostFacts facts = settings.facts(instance);
+  facts.principal_disk_bytes = limits.principal_disk_bytes;
   ASSIGN_OR_RETURN(
       std::unique_ptr<AgentServer> server,
-      StartAgentServer(io.get_executor(), *manager, settings.facts(instance), std::move(options)));
+      StartAgentServer(io.get_executor(), *manager, std::move(facts), std::move(options)));
   Log(Severity::kInfo, "agent.listening",
       {{"socket", settings.socket_path}, {"version", SANDKEEP_VERSION}});
   if (const absl::Status told = Notify("READY=1"); !told.ok()) {

@@ -19,9 +19,7 @@ constexpr std::string_view kDefaultStateDir = "/var/lib/sandkeep";
 constexpr std::string_view kLibexec = "/usr/libexec/sandkeep";
 constexpr int kLeastSandboxes = 2;
 // Of the table, and changing nothing in this version.
-constexpr std::array<std::string_view, 4> kUnserved = {
-    "SANDBOX_DISK",
-    "PRINCIPAL_DISK",
+constexpr std::array<std::string_view, 2> kUnserved = {
     "NETWORK_ALLOW",
     "IMAGER_PATH",
 };
@@ -124,6 +122,8 @@ ManagerLimits LimitsFrom(const Settings& settings) {
   limits.cleanup_interval = Seconds(settings, "CLEANUP_INTERVAL");
   limits.warm = static_cast<int>(settings.Int("SANDBOX_WARM"));
   limits.mem_reserve_bytes = settings.Int("SANDBOX_MEM_RESERVE");
+  limits.sandbox_disk_bytes = settings.Int("SANDBOX_DISK");
+  limits.principal_disk_bytes = settings.Int("PRINCIPAL_DISK", kPrincipalDiskUnset);
   return limits;
 }
 
@@ -163,6 +163,7 @@ HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, Insta
       .job_keep = limits.job_keep,
       .volume_ttl = limits.gc_delete ? limits.volume_ttl : absl::InfiniteDuration(),
       .file_ttl = limits.file_ttl,
+      .sandbox_disk_bytes = limits.sandbox_disk_bytes,
       .max_running = limits.max_running,
       .disk_floor_bytes = limits.min_free_bytes,
       .memory_reserve_bytes = limits.mem_reserve_bytes,

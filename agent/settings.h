@@ -15,12 +15,15 @@
 
 namespace sandkeep {
 
+// PRINCIPAL_DISK has no value: FirstPrincipalDisk says what it is.
+inline constexpr std::int64_t kPrincipalDiskUnset = -1;
+
 struct AgentSettings {
-  std::string state_dir;    // STATE_DIR
-  std::string socket_path;  // AGENT_SOCKET
-  std::vector<Peer> peers;  // AGENT_FRONTEND_UIDS, AGENT_OPERATOR_UIDS
-  std::string files_path;   // FILES_PATH, or where it was found
-  ManagerLimits limits;
+  std::string state_dir;              // STATE_DIR
+  std::string socket_path;            // AGENT_SOCKET
+  std::vector<Peer> peers;            // AGENT_FRONTEND_UIDS, AGENT_OPERATOR_UIDS
+  std::string files_path;             // FILES_PATH, or where it was found
+  ManagerLimits limits;               // principal_disk_bytes may be kPrincipalDiskUnset.
   std::vector<std::string> warnings;  // For the log: what was given and changes nothing yet.
   // Both without the instance, which only the state directory knows.
   std::function<PodmanOptions(InstanceId)> podman;

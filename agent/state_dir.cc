@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 
 #include "common/limits.h"
 #include "common/status_codes.h"
@@ -122,6 +124,18 @@ absl::StatusOr<Secret> KeySecret(const std::string& state_dir, Random& random) {
         path, " is damaged. If it can't be put back, remove it: sandboxes that exist are kept"));
   }
   return Secret(std::move(bytes));
+}
+
+absl::StatusOr<std::int64_t> FirstPrincipalDisk(const std::string& state_dir, std::int64_t free) {
+  const std::string path = StrCat(state_dir, "/principal-disk");
+  ASSIGN_OR_RETURN(const std::string text, ReadOrMake(path, StrCat(free / 2, "\n")));
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error != std::errc() || bytes <= 0 || std::string_view(end) != "\n") {
+    return absl::DataLossError(
+        StrCat(path, " is damaged: remove it, or set PRINCIPAL_DISK in the agent's settings"));
+  }
+  return bytes;
 }
 
 }  // namespace sandkeep

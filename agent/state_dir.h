@@ -5,6 +5,7 @@
 // file in it is the owner's alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,10 @@ absl::StatusOr<std::string> ReadOrMake(const std::string& path, std::string_view
 
 // `<state_dir>/secret`: 32 bytes. DataLoss: the file has another size.
 absl::StatusOr<Secret> KeySecret(const std::string& state_dir, Random& random);
+
+// `<state_dir>/principal-disk`: what one principal may use of the disk where nobody has set it:
+// half of what was free at first start, however little is free at a later one. DataLoss: no number.
+absl::StatusOr<std::int64_t> FirstPrincipalDisk(const std::string& state_dir, std::int64_t free);
 
 // Makes a folder of ours, mode 0700. Ok when it is there.
 absl::Status MakeFolder(const std::string& path);

@@ -112,7 +112,8 @@ struct FileProcessOptions {
   std::string subgid_file = "/etc/subgid";
 };
 
-// Gives the O_PATH descriptor of a volume's data, whenever the process must be told of it (again).
+// Gives the O_PATH descriptor of a volume's data, or of a container's layer for Measure, whenever
+// the process must be told of it (again).
 using VolumeOpener = std::function<Async<UniqueFd>(EngineName volume)>;
 
 // Outlives its calls, and `opener` outlives it.

@@ -43,6 +43,7 @@ struct JobSnapshot {
   bool stdin_open = false;
   bool waiting_for_input = false;
   int left_behind = 0;
+  std::string paused = {};  // Why every process of it is stopped, for the model; empty: none is.
 };
 
 // What a watcher sees, in order: output and gaps, then the outcome once.
@@ -58,10 +59,11 @@ struct JobGap {
 };
 
 struct JobEvent {
-  enum class Kind { kOutput, kGap, kWaitingForInput, kOutcome, kEndOfWhatThereIs } kind;
+  enum class Kind { kOutput, kGap, kWaitingForInput, kPaused, kOutcome, kEndOfWhatThereIs } kind;
   JobOutput output;
   JobGap gap;
   Outcome outcome;
+  std::string paused = {};  // As in JobSnapshot.
 };
 
 }  // namespace sandkeep

@@ -228,6 +228,25 @@ absl::Status JobEntry::WriteInput(std::string data, bool end) {
   return absl::OkStatus();
 }
 
+void JobEntry::Pause(const std::string& reason) {
+  // One that is being ended must be able to end.
+  if (!timers_ || gone_ || stopped_as_ || kill_due_) return;
+  owner_->SignalTree(row_.id, SIGSTOP);
+  if (paused_ == reason) return;
+  paused_ = reason;
+  ++pauses_;
+  changed_.Notify();
+}
+
+void JobEntry::GoOn() {
+  if (!timers_ || gone_) return;
+  owner_->SignalTree(row_.id, SIGCONT);
+  if (paused_.empty()) return;
+  paused_.clear();
+  ++pauses_;
+  changed_.Notify();
+}
+
 void JobEntry::OnOutput() {
   last_output_ = Steady::now();
   waiting_ = false;
@@ -371,7 +390,8 @@ JobSnapshot JobEntry::Snapshot() const {
                        .deadline = row_.deadline,
                        .stdin_open = input_ && input_->open(),
                        .waiting_for_input = waiting_,
-                       .left_behind = left_behind()};
+                       .left_behind = left_behind(),
+                       .paused = paused_};
   for (std::size_t i = 0; i < streams_.size(); ++i) snapshot.output_bytes += size(i);
   return snapshot;
 }

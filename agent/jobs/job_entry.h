@@ -80,6 +80,10 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   // zero.
   void Stop(int signal, absl::Duration grace, bool cancel);
   absl::Status WriteInput(std::string data, bool end);
+  // Stops every process of it until GoOn. Again: those that came since, or that somebody continued.
+  void Pause(const std::string& reason);
+  // Also if it was another agent that stopped them.
+  void GoOn();
 
   const JobRow& row() const { return row_; }
   JobSnapshot Snapshot() const;
@@ -106,6 +110,9 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   // Counts the times that it began to wait for input; even when it doesn't now.
   bool waiting() const { return waiting_; }
   int waits() const { return waits_; }
+  const std::string& paused() const { return paused_; }
+  // Counts the times that it was paused or went on.
+  int pauses() const { return pauses_; }
   Notifier& changed() { return changed_; }
 
  private:
@@ -190,6 +197,8 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   // When its time was over: what its end does isn't what it did.
   bool waited_at_deadline_ = false;
   int waits_ = 0;
+  std::string paused_;
+  int pauses_ = 0;
 };
 
 }  // namespace sandkeep

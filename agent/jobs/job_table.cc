@@ -35,6 +35,10 @@ class OwnedTable : public JobTable {
   }
   Async<void> Detach(Outcome lost) override { return table_->Detach(std::move(lost)); }
   absl::Status Freeze(bool frozen) override { return table_->Freeze(frozen); }
+  void Pause(const std::string& reason, absl::Time began_until) override {
+    table_->Pause(reason, began_until);
+  }
+  void GoOn() override { table_->GoOn(); }
   Async<void> Forget(absl::Time ended_before) override { return table_->Forget(ended_before); }
   void RenewStandby() override { table_->RenewStandby(); }
   std::int64_t output_bytes() const override { return table_->jobs().output_bytes(); }

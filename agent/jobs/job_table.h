@@ -77,6 +77,12 @@ class JobTable {
   // Unavailable: nothing is attached.
   virtual absl::Status Freeze(bool frozen) = 0;
 
+  // Stops every process of the jobs that live, but for those that began later than this. Again: as
+  // JobEntry::Pause.
+  virtual void Pause(const std::string& reason, absl::Time began_until) = 0;
+  // All that live go on.
+  virtual void GoOn() = 0;
+
   // Drops rows and spools of jobs that ended before this, left nothing behind, and that nobody
   // reads.
   virtual Async<void> Forget(absl::Time ended_before) = 0;

@@ -230,6 +230,18 @@ absl::Status Table::Freeze(bool frozen) {
   return frozen ? link_->FreezeAll() : link_->ThawAll();
 }
 
+void Table::Pause(const std::string& reason, absl::Time began_until) {
+  if (!link_) return;
+  for (const EntryPtr& job : jobs_.Live()) {
+    if (job->row().started <= began_until) job->Pause(reason);
+  }
+}
+
+void Table::GoOn() {
+  if (!link_) return;
+  for (const EntryPtr& job : jobs_.Live()) job->GoOn();
+}
+
 void Table::LoseAllBut(const absl::flat_hash_set<JobId>& kept, const Outcome& lost) {
   for (const EntryPtr& job : jobs_.Live()) {
     if (!kept.contains(job->row().id)) job->Lose(lost);

@@ -55,6 +55,8 @@ class Table : public std::enable_shared_from_this<Table>,
   Async<void> Attach(RunningContainer container, Outcome lost);
   Async<void> Detach(Outcome lost);
   absl::Status Freeze(bool frozen);
+  void Pause(const std::string& reason, absl::Time began_until);
+  void GoOn();
   Async<void> Forget(absl::Time ended_before);
   Async<void> ForgetOldest();
   void RenewStandby();

@@ -35,6 +35,7 @@ struct WatchState {
   std::vector<Cursor> cursors;
   std::size_t turn = 0;  // The stream that is looked at first, so that neither waits for the other.
   int waits_seen = 0;
+  int pauses_seen = 0;
   bool finished = false;
 };
 
@@ -122,6 +123,12 @@ std::optional<JobEvent> Announce(WatchState& watch) {
     watch.waits_seen = job.waits();
     return event;
   }
+  if (job.pauses() != watch.pauses_seen) {
+    event.kind = JobEvent::Kind::kPaused;
+    event.paused = job.paused();
+    watch.pauses_seen = job.pauses();
+    return event;
+  }
   if (watch.follow) return std::nullopt;
   event.kind = JobEvent::Kind::kEndOfWhatThereIs;
   watch.finished = true;
@@ -196,6 +203,8 @@ absl::StatusOr<std::unique_ptr<JobWatcher>> MakeWatcher(asio::any_io_executor st
     return absl::OutOfRangeError(
         StrCat("offset ", from_offset, " is past the end: the job has printed ", end, " bytes"));
   }
+  // That it had been paused before is nothing to tell.
+  if (job->paused().empty()) state->pauses_seen = job->pauses();
   state->strand = std::move(strand);
   state->disk = std::move(disk);
   state->job = std::move(job);

@@ -95,6 +95,10 @@ class ContainerRuntime {
   // what is below.
   virtual Async<UniqueFd> OpenVolume(EngineName volume) = 0;
 
+  // The same of the folder in which `diff` is what a container has written outside its volume:
+  // packages, mostly. NotFound: no such container, or its storage has no layers as we know them.
+  virtual Async<UniqueFd> OpenLayer(EngineName container) = 0;
+
   // Creates and starts a container around its volume, or starts the stopped one of that name; done
   // when the channel to its init is taken.
   virtual Async<RunningContainer> Start(EngineName container, EngineName volume,
@@ -121,5 +125,12 @@ class ContainerRuntime {
   // FailedPrecondition: in use.
   virtual Async<void> RemoveVolume(EngineName volume) = 0;
 };
+
+// A volume's data, or a container's layer: no two of them have one name.
+inline Async<UniqueFd> OpenTree(ContainerRuntime& runtime, EngineName name) {
+  absl::StatusOr<UniqueFd> tree = co_await runtime.OpenVolume(name);
+  if (!absl::IsNotFound(tree.status())) co_return tree;
+  co_return co_await runtime.OpenLayer(std::move(name));
+}
 
 }  // namespace sandkeep

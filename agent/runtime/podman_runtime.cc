@@ -46,6 +46,7 @@ class PodmanRuntime : public ContainerRuntime {
   Async<void> CreateVolume(EngineName volume, std::string binding) override;
   Async<void> BindVolume(EngineName volume, std::string binding) override;
   Async<UniqueFd> OpenVolume(EngineName volume) override;
+  Async<UniqueFd> OpenLayer(EngineName container) override;
   Async<RunningContainer> Start(EngineName container, EngineName volume,
                                 std::string hostname) override;
   Async<RunningContainer> Attach(EngineName container) override;
@@ -107,6 +108,11 @@ Async<void> PodmanRuntime::BindVolume(EngineName volume, std::string binding) {
 Async<UniqueFd> PodmanRuntime::OpenVolume(EngineName volume) {
   CO_ASSIGN_OR_RETURN(const std::string volumes, co_await engine_.Volumes(volume));
   co_return OpenVolumeData(volumes, volume);
+}
+
+Async<UniqueFd> PodmanRuntime::OpenLayer(EngineName container) {
+  CO_ASSIGN_OR_RETURN(const std::string volumes, co_await engine_.Volumes(container));
+  co_return OpenContainerLayer(volumes, container);
 }
 
 Async<void> PodmanRuntime::RemoveVolume(EngineName volume) {

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
 #include <cerrno>
 
 #include "agent/runtime/small_file.h"
@@ -18,6 +20,35 @@ constexpr mode_t kBindingMode = 0600;
 
 std::string BindingPath(const std::string& volumes, const EngineName& volume) {
   return StrCat(volumes, "/", volume.text(), "/sandkeep-binding");
+}
+
+// podman's own; one entry has about 600 bytes.
+constexpr std::size_t kMaxContainerListBytes = 4_MiB;
+constexpr std::size_t kMaxLayerIdBytes = 128;
+
+bool IsLayerId(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  return !text.empty() && text.size() <= kMaxLayerIdBytes &&
+         text.find_first_not_of(kHex) == std::string_view::npos;
+}
+
+// The id of a container's layer in podman's list; empty: it isn't there.
+std::string LayerIn(const std::string& list, std::string_view container) {
+  namespace json = boost::json;
+  boost::system::error_code error;
+  const json::value parsed = json::parse(list, error);
+  if (error || !parsed.is_array()) return "";
+  for (const json::value& entry : parsed.get_array()) {
+    const json::object* const object = entry.if_object();
+    const json::value* const names = object != nullptr ? object->if_contains("names") : nullptr;
+    const json::value* const layer = object != nullptr ? object->if_contains("layer") : nullptr;
+    if (names == nullptr || !names->is_array() || layer == nullptr || !layer->is_string()) continue;
+    for (const json::value& name : names->get_array()) {
+      if (!name.is_string() || std::string_view(name.get_string()) != container) continue;
+      return std::string(layer->get_string());
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -52,6 +83,24 @@ absl::StatusOr<UniqueFd> OpenVolumeData(const std::string& volumes, const Engine
   UniqueFd data(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!data) return ErrnoStatus(errno, StrCat("volume ", volume.text()));
   return data;
+}
+
+absl::StatusOr<UniqueFd> OpenContainerLayer(const std::string& volumes,
+                                            const EngineName& container) {
+  constexpr std::string_view kVolumes = "/volumes";
+  const bool usual = volumes.size() > kVolumes.size() &&
+                     volumes.substr(volumes.size() - kVolumes.size()) == kVolumes;
+  if (!usual) return absl::NotFoundError("volumes lie elsewhere than containers");
+  const std::string storage = volumes.substr(0, volumes.size() - kVolumes.size());
+  ASSIGN_OR_RETURN(const std::string list,
+                   ReadSmallFile(StrCat(storage, "/overlay-containers/containers.json"),
+                                 kMaxContainerListBytes));
+  const std::string layer = LayerIn(list, container.text());
+  if (!IsLayerId(layer)) return absl::NotFoundError(StrCat("no layer of ", container.text()));
+  const std::string path = StrCat(storage, "/overlay/", layer);
+  UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return ErrnoStatus(errno, StrCat("the layer of ", container.text()));
+  return folder;
 }
 
 }  // namespace sandkeep

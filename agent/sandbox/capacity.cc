@@ -102,26 +102,32 @@ absl::Status Capacity::AllBusy(const PrincipalId& principal) const {
       " of them yours", yours, "): try again in a minute, or stop one of your commands first"));
 }
 
-absl::Status Capacity::MayMakeAnother(const PrincipalId& principal) const {
+std::string Capacity::LongestUnused(const PrincipalId& principal) const {
   std::vector<SandboxSnapshot> own;
-  const std::vector<std::shared_ptr<Sandbox>> all = registry_.All();
-  for (const std::shared_ptr<Sandbox>& sandbox : all) {
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
     if (sandbox->principal() == principal) own.push_back(sandbox->View().snapshot);
   }
-  const bool all_full = all.size() >= kMaxSandboxes;
-  if (own.size() < kMaxSandboxesEach && !all_full) return absl::OkStatus();
   std::sort(own.begin(), own.end(),
             [](const auto& a, const auto& b) { return a.last_used < b.last_used; });
   std::string oldest;
   for (std::size_t i = 0; i < own.size() && i < kNamedAtCap; ++i) {
     StrAppend(&oldest, oldest.empty() ? "" : ", ", own[i].label.text());
   }
+  return oldest;
+}
+
+absl::Status Capacity::MayMakeAnother(const PrincipalId& principal) const {
+  const std::vector<std::shared_ptr<Sandbox>> all = registry_.All();
+  const auto own = std::count_if(all.begin(), all.end(),
+                                 [&](const auto& one) { return one->principal() == principal; });
+  const bool all_full = all.size() >= kMaxSandboxes;
+  if (own < kMaxSandboxesEach && !all_full) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       StrCat(all_full ? "this host has as many sandboxes as it can: "
                       : "you have as many sandboxes as you may: ",
              "use one that exists, or remove one that nobody needs with its files (remove_sandbox "
              "with files=true). You have ",
-             own.size(), ", the longest unused are: ", oldest));
+             own, ", the longest unused are: ", LongestUnused(principal)));
 }
 
 }  // namespace sandkeep

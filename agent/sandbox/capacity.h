@@ -35,6 +35,8 @@ class Capacity {
   // Whether a principal may have one more sandbox. ResourceExhausted: no; the message names those
   // that it has not used for longest, and how they are removed.
   absl::Status MayMakeAnother(const PrincipalId& principal) const;
+  // Up to kNamedAtCap labels of its sandboxes, as text.
+  std::string LongestUnused(const PrincipalId& principal) const;
   std::shared_ptr<PrincipalUse> UseOf(const PrincipalId& principal) { return uses_.Of(principal); }
 
  private:

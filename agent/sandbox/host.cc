@@ -37,11 +37,13 @@ absl::StatusOr<HostReading> ReadHostFrom(const std::string& path) {
   struct statvfs info;
   if (::statvfs(path.c_str(), &info) != 0) return ErrnoStatus(errno, path);
   const auto block = static_cast<std::int64_t>(info.f_frsize);
+  // As df counts: what is set aside for root is neither used nor free.
+  const auto usable = static_cast<std::int64_t>(info.f_blocks - info.f_bfree + info.f_bavail);
   std::ifstream pressure("/proc/pressure/memory");
   const std::string text{std::istreambuf_iterator<char>(pressure),
                          std::istreambuf_iterator<char>()};
   return HostReading{.disk_free = static_cast<std::int64_t>(info.f_bavail) * block,
-                     .disk_total = static_cast<std::int64_t>(info.f_blocks) * block,
+                     .disk_total = usable * block,
                      .memory_available = MemoryAvailableBytes(),
                      .memory_pressure = MemoryPressure(text)};
 }

@@ -14,7 +14,7 @@ absl::StatusOr<std::int64_t> DiskFreeBytes(const std::string& path);
 
 struct HostReading {
   std::int64_t disk_free = 0;
-  std::int64_t disk_total = 0;
+  std::int64_t disk_total = 0;        // That this user could have.
   std::int64_t memory_available = 0;  // 0: the kernel doesn't say.
   // Of the last ten seconds, the share in percent in which everybody waited for memory.
   int memory_pressure = 0;

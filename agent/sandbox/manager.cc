@@ -92,6 +92,7 @@ absl::StatusOr<std::shared_ptr<Sandbox>> Manager::FindOrMake(const PrincipalId& 
   for (;;) {
     if (std::shared_ptr<Sandbox> found = FindNamed(principal, label)) return found;
     RETURN_IF_ERROR(capacity_.MayMakeAnother(principal));
+    RETURN_IF_ERROR(MayGrow(principal, 0));
     std::shared_ptr<Sandbox> made = MakeNew(principal, label);
     // Refused: another call was quicker.
     if (registry_.Add(made)) return made;
@@ -125,6 +126,7 @@ Async<StartedJob> Manager::StartJob(PrincipalId principal, std::string label, Jo
   for (int tries = 0; tries < kMaxResolveTries; ++tries) {
     CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, FindOrMake(principal, parsed));
     started = co_await sandbox->StartJob(spec);
+    if (started.ok()) AddDiskNotes(*sandbox, *started);
     if (!absl::IsAborted(started.status())) break;
   }
   if (started.ok()) started->timeout_lowered_to = lowered;
@@ -222,7 +224,10 @@ Async<ManagerInfo> Manager::Info() {
   CO_ASSIGN_OR_RETURN(const HostReading host, co_await ReadHost());
   info.disk_free_bytes = host.disk_free;
   info.memory_available_bytes = host.memory_available;
-  info.warnings = WarningsOf(info, host);
+  info.disk_total_bytes = host.disk_total;
+  for (DiskWarning& warning : WarningsOf(info.known, host)) {
+    info.warnings.push_back(std::move(warning.text));
+  }
   co_return info;
 }
 

@@ -4,13 +4,19 @@
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/sandbox/capacity.h"
+#include "agent/sandbox/disk_book.h"
+#include "agent/sandbox/disk_terms.h"
 #include "agent/sandbox/host.h"
 #include "agent/sandbox/pool.h"
 #include "agent/sandbox/reconcile.h"
@@ -98,13 +104,39 @@ class Manager : public SandboxManager {
   boost::asio::awaitable<void> CleanUpOne(std::shared_ptr<Sandbox> sandbox);
   Async<bool> CleanUpEntry(EngineName volume, FileEntry entry);
 
+  // ---- manager_disk.cc ----
+  // What the last look at one sandbox was.
+  struct DiskLook {
+    std::chrono::steady_clock::time_point at;
+    std::chrono::steady_clock::duration cost{0};
+    absl::Time used;        // When the sandbox was used last, as of then.
+    bool busy = false;      // Something ran: what it did since isn't known.
+    std::int64_t free = 0;  // Of the machine's disk.
+    std::int64_t base = 0;  // What growth is counted from.
+  };
+  DiskTerms Terms() const;
+  DiskStanding StandingOf(const Sandbox& sandbox, const SandboxView& view) const;
+  boost::asio::awaitable<void> WatchDisk();
+  boost::asio::awaitable<void> LookAtDisk();
+  boost::asio::awaitable<void> WriteDiskBook();
+  bool IsDue(const Sandbox& sandbox, const SandboxView& view) const;
+  boost::asio::awaitable<DiskUse> MeasureUse(EngineName volume, SandboxView view);
+  boost::asio::awaitable<void> LookAt(std::shared_ptr<Sandbox> sandbox);
+  boost::asio::awaitable<void> Enforce(std::shared_ptr<Sandbox> sandbox, DiskStanding standing);
+  // ResourceExhausted: there is no room for so much more of its.
+  absl::Status MayGrow(const PrincipalId& principal, std::int64_t by) const;
+  absl::Status MayGrow(const Sandbox& sandbox, std::int64_t by) const;
+  void AddDiskNotes(const Sandbox& sandbox, StartedJob& started);
+
   // ---- manager_life.cc ----
   boost::asio::awaitable<void> Live();
   boost::asio::awaitable<void> TakeSteps();
   boost::asio::awaitable<void> Spare();
   Async<HostReading> ReadHost();
   Async<bool> HasRoomForWarm();
-  std::vector<std::string> WarningsOf(const ManagerInfo& info, const HostReading& host) const;
+  std::vector<DiskWarning> WarningsOf(int known, const HostReading& host) const;
+  // A line in the journal for each that is new.
+  void JournalWarnings(const HostReading& host);
   void SetReady(absl::Status ready);
 
   const ManagerLimits limits_;
@@ -116,12 +148,15 @@ class Manager : public SandboxManager {
   Registry registry_;
   Capacity capacity_;
   const SandboxContext context_;
+  DiskBook disk_book_;
 
   // On the strand.
   StrandLock lock_;
   std::optional<EngineInfo> engine_;
   Clock::Monotonic engine_asked_;
   bool retrying_ = false;
+  std::map<SandboxKey, DiskLook> disk_looks_;
+  std::set<std::string_view> journaled_;  // Kinds of warnings that hold.
   // What recovery found to be nobody's, and couldn't remove.
   struct Leftovers {
     std::vector<EngineName> containers;

@@ -68,7 +68,10 @@ Async<void> Manager::CheckRoom(std::int64_t size) {
 }
 
 Async<void> Manager::CheckRoomToBegin(SandboxRef ref, RelPath path, NewFileSpec spec) {
-  const absl::Status room = co_await CheckRoom(spec.size);
+  absl::Status room = co_await CheckRoom(spec.size);
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = Resolve(ref);
+  if (room.ok() && sandbox.ok()) room = MayGrow(**sandbox, spec.size);
+  if (room.ok() && !sandbox.ok() && ref.principal) room = MayGrow(*ref.principal, spec.size);
   if (room.ok() || spec.part.empty()) co_return room;
   // An upload that has begun has its room.
   CO_ASSIGN_OR_RETURN(RelPath part, RelPath::Parse(PartPath(path.bytes(), spec.part)));

@@ -91,6 +91,7 @@ boost::asio::awaitable<void> Manager::TakeSteps() {
 boost::asio::awaitable<void> Manager::Spare() {
   const absl::StatusOr<HostReading> host = co_await ReadHost();
   if (!host.ok()) co_return;
+  JournalWarnings(*host);
   const Clock::Monotonic now = context_.clock.Steady();
   if (IsShort(*host, limits_)) {
     const auto frozen = LongestIn(registry_, SandboxState::kFrozen, limits_.background, now);
@@ -108,26 +109,52 @@ boost::asio::awaitable<void> Manager::Spare() {
   }
 }
 
-std::vector<std::string> Manager::WarningsOf(const ManagerInfo& info,
-                                             const HostReading& host) const {
-  std::vector<std::string> warnings;
-  const auto nearly = [](std::int64_t used, std::int64_t all) {
-    return all > 0 && used * 100 >= all * kWarnPercent;
-  };
-  if (nearly(host.disk_total - host.disk_free, host.disk_total)) {
-    warnings.push_back(StrCat("the disk is nearly full (", host.disk_free >> 20,
-                              " MiB free): remove sandboxes that nobody needs, run sandkeepctl gc, "
-                              "or make it larger"));
+std::vector<DiskWarning> Manager::WarningsOf(int known, const HostReading& host) const {
+  std::vector<DiskWarning> warnings;
+  if (IsNearly(host.disk_total - host.disk_free, host.disk_total)) {
+    warnings.push_back(
+        {"host_disk", StrCat("the disk is nearly full (", DiskWords(host.disk_free),
+                             " free): remove sandboxes that nobody needs, run sandkeepctl gc, "
+                             "or make it larger")});
   }
-  if (nearly(info.known, kMaxSandboxes)) {
-    warnings.push_back(StrCat(info.known, " sandboxes are known, and there is room for ",
-                              kMaxSandboxes, ": run sandkeepctl gc"));
+  if (IsNearly(known, kMaxSandboxes)) {
+    warnings.push_back({"sandboxes", StrCat(known, " sandboxes are known, and there is room for ",
+                                            kMaxSandboxes, ": run sandkeepctl gc")});
   }
   if (IsShort(host, limits_)) {
+    warnings.push_back({"memory",
+                        "memory is short: frozen sandboxes are being stopped; lower SANDBOX_MAX or "
+                        "SANDBOX_MEMORY"});
+  }
+  int nearly = 0;
+  int paused = 0;
+  for (const auto& [principal, share] : disk_book_.shares()) {
+    if (IsNearly(share.charged, limits_.principal_disk_bytes)) ++nearly;
+    paused += share.paused;
+  }
+  if (nearly > 0) {
     warnings.push_back(
-        "memory is short: frozen sandboxes are being stopped; lower SANDBOX_MAX or SANDBOX_MEMORY");
+        {"principal_disk",
+         StrCat(nearly, nearly == 1 ? " principal uses" : " principals use", " more than ",
+                kWarnPercent, " % of PRINCIPAL_DISK (", DiskWords(limits_.principal_disk_bytes),
+                "): raise it, or remove sandboxes with sandkeepctl rm --files")});
+  }
+  if (paused > 0) {
+    warnings.push_back({"paused", StrCat("in ", paused, paused == 1 ? " sandbox" : " sandboxes",
+                                         " commands wait for room on the disk")});
   }
   return warnings;
+}
+
+void Manager::JournalWarnings(const HostReading& host) {
+  const auto known = static_cast<int>(registry_.All().size());
+  std::set<std::string_view> now;
+  for (const DiskWarning& warning : WarningsOf(known, host)) {
+    now.insert(warning.kind);
+    if (journaled_.contains(warning.kind)) continue;
+    Log(Severity::kWarning, "host.warning", {{"kind", warning.kind}, {"what", warning.text}});
+  }
+  journaled_ = std::move(now);
 }
 
 }  // namespace sandkeep

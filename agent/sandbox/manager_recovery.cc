@@ -52,6 +52,8 @@ Async<void> Manager::RecoverHere() {
     Spawn(strand_, "manager.sweep", Sweep());
     Spawn(strand_, "manager.trim", TrimOutput());
     Spawn(strand_, "manager.live", Live());
+    const bool watches = limits_.disk_interval != absl::InfiniteDuration();
+    if (watches) Spawn(strand_, "manager.disk", WatchDisk());
     if (limits_.file_ttl != absl::InfiniteDuration()) Spawn(strand_, "manager.cleanup", CleanUp());
     pool_.Fill();
   } else if (!std::exchange(retrying_, true)) {

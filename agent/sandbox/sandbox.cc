@@ -180,6 +180,8 @@ void Sandbox::Publish() {
   view_.for_room = for_room_;
   view_.has_place = has_slot_;
   view_.retry_due = retry_due_;
+  view_.container = row_.container;
+  view_.paused = !pause_reason_.empty();
   view_.output_bytes = output_bytes;
   view_.oldest_output = oldest_output;
 }

@@ -23,6 +23,7 @@
 #include "agent/jobs/job_table.h"
 #include "agent/runtime/container_runtime.h"
 #include "agent/sandbox/activity.h"
+#include "agent/sandbox/disk_terms.h"
 #include "agent/sandbox/pool.h"
 #include "agent/sandbox/principal_use.h"
 #include "agent/sandbox/sandbox_manager.h"
@@ -75,6 +76,9 @@ struct SandboxView {
   // It may run, whatever its state says; looked at again when that is due.
   bool has_place = false;
   Clock::Monotonic retry_due = {};
+  std::optional<EngineName> container = std::nullopt;
+  DiskUse disk = {};
+  bool paused = false;  // What ran in it waits for room on the disk.
 };
 
 class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEvents {
@@ -102,6 +106,12 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<void> RemoveUnused(absl::Time last_used);
   // Old files of it went from outside: a look, no use.
   Async<void> FilesExpired();
+  // Stops what runs in it, but for commands that begin later: they are to make room. If `charged`
+  // says that they don't, they are stopped too. An empty reason: only if it is paused already.
+  Async<void> PauseJobs(std::string reason, std::int64_t charged);
+  Async<void> GoOn();
+  // From any thread, at once.
+  void NoteDiskUse(const DiskUse& use);
   // There is a workspace to write to: a sandbox that never was is made. Aborted: as StartJob.
   Async<Arrival> ReadyForFiles();
   // Somebody wrote to the workspace from outside.
@@ -217,6 +227,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // ---- sandbox_disk.cc: what it takes of the disk ----
   Async<void> RemoveUnusedHere(absl::Time last_used);
   Async<void> FilesExpiredHere();
+  Async<void> PauseJobsHere(std::string reason, std::int64_t charged);
+  Async<void> GoOnHere();
 
   // ---- sandbox_broken.cc: its container can't be used as it is; under the lock ----
   void OnInitBroken(absl::Status why) override;
@@ -299,6 +311,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Clock::Monotonic state_since_;
   absl::Time touched_;                // last_used as it stands in the store.
   std::vector<std::string> cut_off_;  // Heads of commands that ended with their container.
+  std::string pause_reason_;          // Empty: nothing is paused.
+  absl::Time pause_until_;            // What began later runs.
+  std::int64_t pause_charged_ = 0;    // What it took of the disk then.
   std::optional<WarmContainer> warm_;
   StrandLock lock_;
   StrandSignal commits_done_;

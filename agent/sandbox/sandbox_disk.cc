@@ -12,6 +12,10 @@ Async<void> Sandbox::RemoveUnused(absl::Time last_used) {
   return OnStrand(RemoveUnusedHere(last_used));
 }
 Async<void> Sandbox::FilesExpired() { return OnStrand(FilesExpiredHere()); }
+Async<void> Sandbox::PauseJobs(std::string reason, std::int64_t charged) {
+  return OnStrand(PauseJobsHere(std::move(reason), charged));
+}
+Async<void> Sandbox::GoOn() { return OnStrand(GoOnHere()); }
 
 Async<void> Sandbox::RemoveUnusedHere(absl::Time last_used) {
   const StrandLock::Guard guard = lock_.TryAcquire();
@@ -26,6 +30,39 @@ Async<void> Sandbox::RemoveUnusedHere(absl::Time last_used) {
   const absl::Status gone = co_await ForgetWithVolume();
   volume_closed_ = forgotten_;
   co_return gone;
+}
+
+void Sandbox::NoteDiskUse(const DiskUse& use) {
+  const std::lock_guard lock(view_mutex_);
+  view_.disk = use;
+  view_.snapshot.workspace_bytes = use.workspace;
+  view_.snapshot.layer_bytes = use.layer;
+}
+
+Async<void> Sandbox::PauseJobsHere(std::string reason, std::int64_t charged) {
+  if (state_ != SandboxState::kRunning || resting_ > 0) co_return absl::OkStatus();
+  const bool begins = pause_reason_.empty();
+  if (begins && reason.empty()) co_return absl::OkStatus();
+  if (begins) {
+    Log(Severity::kInfo, "disk.paused", {{"sandbox", key_.text()}, {"why", reason}});
+    pause_reason_ = std::move(reason);
+  }
+  // Those that were to make room take it instead.
+  if (begins || charged >= pause_charged_ + kCleaningRoom) {
+    pause_until_ = clock_.Now();
+    pause_charged_ = charged;
+  }
+  jobs_->Pause(pause_reason_, pause_until_);
+  Publish();
+  co_return absl::OkStatus();
+}
+
+Async<void> Sandbox::GoOnHere() {
+  if (!pause_reason_.empty()) Log(Severity::kInfo, "disk.goes_on", {{"sandbox", key_.text()}});
+  pause_reason_.clear();
+  jobs_->GoOn();
+  Publish();
+  co_return absl::OkStatus();
 }
 
 Async<void> Sandbox::FilesExpiredHere() {

@@ -60,6 +60,9 @@ struct SandboxSnapshot {
   bool busy = false;
   absl::Time state_since = absl::InfinitePast();  // When it became frozen or stopped.
   std::string hostname;
+  // As last measured; -1: not yet.
+  std::int64_t workspace_bytes = -1;
+  std::int64_t layer_bytes = -1;
 };
 
 struct StartedJob {
@@ -129,6 +132,10 @@ struct ManagerLimits {
   absl::Duration file_ttl = absl::InfiniteDuration();  // FILE_TTL; infinite: files are kept.
   absl::Duration cleanup_interval = absl::Hours(1);    // CLEANUP_INTERVAL
   int warm = 0;                                        // SANDBOX_WARM
+  // 0: no limit.
+  std::int64_t sandbox_disk_bytes = 0;              // SANDBOX_DISK
+  std::int64_t principal_disk_bytes = 0;            // PRINCIPAL_DISK
+  absl::Duration disk_interval = absl::Seconds(5);  // Infinite: nobody looks.
   absl::Duration life_interval = absl::FromChrono(kLifeInterval);
   absl::Duration host_interval = absl::FromChrono(kHostInterval);
   JobLimits jobs;
@@ -143,6 +150,7 @@ struct ManagerInfo {
   int known = 0;
   std::vector<std::string> warnings;
   std::int64_t disk_free_bytes = 0;
+  std::int64_t disk_total_bytes = 0;
   std::int64_t memory_available_bytes = 0;
 };
 

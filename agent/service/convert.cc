@@ -131,7 +131,8 @@ void Fill(v1::Sandbox* message, const SandboxSnapshot& sandbox) {
   message->set_created_ms(Millis(sandbox.created));
   message->set_last_used_ms(Millis(sandbox.last_used));
   message->set_running_jobs(sandbox.running_jobs);
-  message->set_workspace_bytes(-1);
+  message->set_workspace_bytes(sandbox.workspace_bytes);
+  message->set_layer_bytes(sandbox.layer_bytes);
   message->set_generation(sandbox.generation.bytes());
   message->set_hostname(sandbox.hostname);
   message->set_state_since_ms(Millis(sandbox.state_since));
@@ -150,6 +151,7 @@ void Fill(v1::Job* message, const JobSnapshot& job) {
   message->set_left_behind(job.left_behind);
   if (job.deadline != absl::InfiniteFuture()) message->set_deadline_ms(Millis(job.deadline));
   message->set_waiting_for_input(job.waiting_for_input);
+  message->set_paused(job.paused);
 }
 
 void Fill(v1::Outcome* message, const Outcome& outcome) {
@@ -192,6 +194,9 @@ void Fill(v1::JobEvent* message, JobEvent event) {
       return Fill(message->mutable_gap(), event.gap);
     case JobEvent::Kind::kWaitingForInput:
       message->mutable_waiting_for_input();
+      return;
+    case JobEvent::Kind::kPaused:
+      message->mutable_paused()->set_reason(event.paused);
       return;
     case JobEvent::Kind::kOutcome:
       return Fill(message->mutable_outcome(), event.outcome);
@@ -245,6 +250,8 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   limits->set_job_keep_ms(Millis(facts.job_keep));
   limits->set_volume_ttl_ms(Millis(facts.volume_ttl));
   limits->set_file_ttl_ms(Millis(facts.file_ttl));
+  limits->set_principal_disk_bytes(facts.principal_disk_bytes);
+  limits->set_sandbox_disk_bytes(facts.sandbox_disk_bytes);
   limits->set_sandboxes_each(kMaxSandboxesEach);
 
   v1::Capacity* const capacity = message->mutable_capacity();
@@ -252,6 +259,7 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   capacity->set_sandboxes_max(facts.max_running);
   capacity->set_sandboxes_known(info.known);
   capacity->set_disk_free_bytes(info.disk_free_bytes);
+  capacity->set_disk_total_bytes(info.disk_total_bytes);
   capacity->set_disk_floor_bytes(facts.disk_floor_bytes);
   capacity->set_memory_available_bytes(info.memory_available_bytes);
   capacity->set_sandboxes_frozen(info.frozen);

@@ -32,6 +32,10 @@ struct HostFacts {
   absl::Duration volume_ttl = {};  // Infinite: volumes are kept.
   absl::Duration file_ttl = {};    // Infinite: files are kept.
 
+  // 0: no limit.
+  std::int64_t sandbox_disk_bytes = 0;
+  std::int64_t principal_disk_bytes = 0;
+
   int max_running = 0;
   std::int64_t disk_floor_bytes = 0;
   std::int64_t memory_reserve_bytes = 0;

@@ -16,6 +16,7 @@ void OutputRange::Add(JobEvent event) {
       whole_ = !data_.empty();
       return;
     case JobEvent::Kind::kWaitingForInput:
+    case JobEvent::Kind::kPaused:
       return;
     case JobEvent::Kind::kOutcome:
     case JobEvent::Kind::kEndOfWhatThereIs:

@@ -284,6 +284,21 @@ TEST_P(ContainerRuntimeTest, AVolumesDataIsHandedOverByPathOnly) {
   EXPECT_TRUE(S_ISDIR(info.st_mode));
 }
 
+TEST_P(ContainerRuntimeTest, AContainersLayerIsHandedOverAndAMissingOnesIsNot) {
+  MakeVolume();
+  EXPECT_TRUE(absl::IsNotFound(runner_.Await(OpenTree(*runtime_, container_)).status()));
+  ASSERT_TRUE(Start().ok());
+  const auto layer = runner_.Await(OpenTree(*runtime_, container_));
+  ASSERT_TRUE(layer.ok()) << layer.status();
+  EXPECT_NE(::fcntl(layer->get(), F_GETFL) & O_PATH, 0);
+  struct stat of_layer{};
+  struct stat of_volume{};
+  ASSERT_EQ(::fstat(layer->get(), &of_layer), 0);
+  ASSERT_EQ(::fstat(runner_.Await(OpenTree(*runtime_, volume_))->get(), &of_volume), 0);
+  EXPECT_TRUE(S_ISDIR(of_layer.st_mode));
+  EXPECT_NE(of_layer.st_ino, of_volume.st_ino);
+}
+
 TEST_P(ContainerRuntimeTest, AMissingVolumeIsNotMadeUp) {
   EXPECT_TRUE(absl::IsNotFound(runner_.Await(runtime_->OpenVolume(volume_)).status()));
   EXPECT_TRUE(absl::IsNotFound(Start().status()));

@@ -255,6 +255,22 @@ Async<UniqueFd> FakeRuntime::OpenVolume(EngineName volume) {
   co_return file;
 }
 
+std::filesystem::path FakeRuntime::layer(const EngineName& container) const {
+  return root_ / "layers" / container.text() / "diff";
+}
+
+Async<UniqueFd> FakeRuntime::OpenLayer(EngineName container) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!containers_.contains(container)) co_return absl::NotFoundError("no such container");
+  }
+  std::filesystem::create_directories(layer(container));
+  UniqueFd file(::open(layer(container).parent_path().c_str(),
+                       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) co_return ErrnoStatus(errno, container.text());
+  co_return file;
+}
+
 Async<RunningContainer> FakeRuntime::Start(EngineName container, EngineName volume,
                                            std::string hostname) {
   CO_RETURN_IF_ERROR(co_await Enter(EngineCall::kStart));

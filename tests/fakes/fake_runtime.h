@@ -83,11 +83,14 @@ class FakeRuntime : public ContainerRuntime {
   std::vector<EngineName> running() const;
   std::string binding(const EngineName& volume) const;
   std::filesystem::path data(const EngineName& volume) const;
+  // What a container is said to have written outside its volume: nothing, but what tests put there.
+  std::filesystem::path layer(const EngineName& container) const;
 
   Async<EngineInfo> Probe() override;
   Async<void> CreateVolume(EngineName volume, std::string binding) override;
   Async<void> BindVolume(EngineName volume, std::string binding) override;
   Async<UniqueFd> OpenVolume(EngineName volume) override;
+  Async<UniqueFd> OpenLayer(EngineName container) override;
   Async<RunningContainer> Start(EngineName container, EngineName volume,
                                 std::string hostname) override;
   Async<RunningContainer> Attach(EngineName container) override;

@@ -22,7 +22,8 @@ LINES = 4_000_000  # 64 MB
 
 class SmallDiskStack(Stack):
     def __init__(self, small, **agent_settings):
-        super().__init__(agent_settings)
+        # A share of so little would be met first.
+        super().__init__({"PRINCIPAL_DISK": "0", **agent_settings})
         self.mounted = self.state / small
 
     def _lay_out(self):

@@ -57,6 +57,13 @@ TEST_F(StateDirTest, AFolderThatOthersMayPassThroughIsTaken) {
   EXPECT_TRUE(StateDir::Open(dir_).ok());
 }
 
+TEST_F(StateDirTest, APrincipalsShareOfTheDiskIsHalfOfWhatWasFreeAtFirst) {
+  EXPECT_EQ(*FirstPrincipalDisk(dir_, 1000), 500);
+  EXPECT_EQ(*FirstPrincipalDisk(dir_, 10), 500);
+  std::ofstream(StrCat(dir_, "/principal-disk")) << "12x\n";
+  EXPECT_TRUE(absl::IsDataLoss(FirstPrincipalDisk(dir_, 10).status()));
+}
+
 TEST_F(StateDirTest, TheInstanceStaysTheSame) {
   const auto state = StateDir::Open(dir_);
   const auto first = state->Instance(random_);

@@ -158,6 +158,8 @@ class JobsTest : public testing::Test, protected JobTableEvents {
       case JobEvent::Kind::kWaitingForInput:
         ++seen.waits;
         break;
+      case JobEvent::Kind::kPaused:
+        break;
       case JobEvent::Kind::kOutcome:
         seen.outcome = event.outcome;
         break;

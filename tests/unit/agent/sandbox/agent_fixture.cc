@@ -37,6 +37,7 @@ AgentTest::AgentTest() {
   WriteMapper(tools_dir_ + "/newgidmap", "gid_map");
   std::ofstream(tools_dir_ + "/ids") << "root:100000:65536\n";
   limits_.min_free_bytes = 0;
+  limits_.disk_interval = absl::InfiniteDuration();
 }
 
 bool AgentTest::HasFiles() { return ::geteuid() == 0; }
@@ -72,7 +73,7 @@ void AgentTest::BootWithoutRecovery() {
   auto store = OpenStore(state_dir_);
   ASSERT_TRUE(store.ok()) << store.status();
   agent_->store = *std::move(store);
-  const VolumeOpener opener = [this](EngineName volume) { return runtime_.OpenVolume(volume); };
+  const VolumeOpener opener = [this](EngineName name) { return OpenTree(runtime_, name); };
   agent_->files = MakeFileProcess(agent_->io.get_executor(), FilesOptions(), opener);
   auto manager = MakeSandboxManager(agent_->io.get_executor(), runtime_, *agent_->files,
                                     *agent_->store, clock_, random_, limits_, state_dir_);

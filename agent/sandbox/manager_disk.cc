@@ -1,0 +1,215 @@
+// Who takes how much of the disk, and what happens when that is too much: what grows is paused, and
+// goes on when there is room again.
+//
+// Looks cost reading: a sandbox in which nothing happens isn't looked at, one in which something
+// does every few seconds, and the rarer the longer a look takes.
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <utility>
+
+#include "agent/sandbox/garbage.h"
+#include "agent/sandbox/manager.h"
+#include "common/status_macros.h"
+#include "common/strings.h"
+
+namespace sandkeep {
+namespace {
+
+// How long one tree is looked at: a bigger one is known to be at least so big.
+const absl::Duration kDiskPatience = absl::Seconds(60);
+// Turns in one disk_interval; one that nears its limit is looked at in each.
+constexpr int kTurns = 5;
+// Of all time, looks at one sandbox take at most one part in so many; where it is urgent, in these.
+constexpr int kUsualShare = 20;
+constexpr int kUrgentShare = 4;
+
+bool HasProcesses(const SandboxView& view) {
+  return view.snapshot.running_jobs > 0 || view.activity.left_behind > 0;
+}
+
+}  // namespace
+
+DiskTerms Manager::Terms() const {
+  return {.sandbox = limits_.sandbox_disk_bytes,
+          .principal = limits_.principal_disk_bytes,
+          .floor = limits_.min_free_bytes};
+}
+
+DiskStanding Manager::StandingOf(const Sandbox& sandbox, const SandboxView& view) const {
+  return {.charged = view.disk.charged(),
+          .grown = 0,
+          .of_principal = disk_book_.ShareOf(sandbox.principal()).charged,
+          .free = disk_book_.host().disk_free};
+}
+
+boost::asio::awaitable<void> Manager::WatchDisk() {
+  // What an earlier agent paused isn't known: it goes on, until it is too much again.
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    (co_await sandbox->GoOn()).IgnoreError();
+  }
+  boost::asio::steady_timer timer(strand_);
+  for (;;) {
+    co_await LookAtDisk();
+    timer.expires_after(absl::ToChronoNanoseconds(limits_.disk_interval / kTurns));
+    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+  }
+}
+
+boost::asio::awaitable<void> Manager::LookAtDisk() {
+  co_await WriteDiskBook();
+  std::shared_ptr<Sandbox> unknown;
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    const SandboxView view = sandbox->View();
+    const bool due = IsDue(*sandbox, view);
+    if (due) co_await LookAt(sandbox);
+    const bool rests = !due && view.recorded && !disk_looks_.contains(sandbox->key());
+    if (rests && !unknown) unknown = sandbox;
+  }
+  // Those in which nothing happens are counted too, but nobody waits for it.
+  if (unknown) co_await LookAt(unknown);
+}
+
+boost::asio::awaitable<void> Manager::WriteDiskBook() {
+  const absl::StatusOr<HostReading> host = co_await ReadHost();
+  if (!host.ok()) co_return;
+  DiskBook::Shares shares;
+  std::map<SandboxKey, DiskLook> looks;
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    const SandboxView view = sandbox->View();
+    DiskShare& share = shares[sandbox->principal()];
+    share.charged += view.disk.charged();
+    ++share.sandboxes;
+    if (view.paused) ++share.paused;
+    if (auto look = disk_looks_.extract(sandbox->key())) looks.insert(std::move(look));
+  }
+  // Of those that are gone.
+  for (const auto& [key, look] : disk_looks_) disk_book_.Forget(key);
+  disk_looks_ = std::move(looks);
+  disk_book_.Write(*host, std::move(shares));
+}
+
+bool Manager::IsDue(const Sandbox& sandbox, const SandboxView& view) const {
+  if (!view.recorded) return false;
+  const auto found = disk_looks_.find(sandbox.key());
+  if (found == disk_looks_.end()) return HasProcesses(view);
+  const DiskLook& look = found->second;
+  const bool changes = view.paused || look.busy || HasProcesses(view);
+  if (!changes && view.snapshot.last_used <= look.used) return false;
+  const DiskStanding standing = StandingOf(sandbox, view);
+  const bool urgent = view.paused || look.free - standing.free > RoomLeft(standing, Terms()) / 2;
+  const auto interval = absl::ToChronoNanoseconds(limits_.disk_interval / (urgent ? kTurns : 1));
+  const auto wait = std::max<std::chrono::nanoseconds>(
+      interval, look.cost * (urgent ? kUrgentShare : kUsualShare));
+  return std::chrono::steady_clock::now() - look.at >= wait;
+}
+
+boost::asio::awaitable<DiskUse> Manager::MeasureUse(EngineName volume, SandboxView view) {
+  DiskUse use = view.disk;
+  RelPath all = Workspace();
+  const absl::StatusOr<MeasuredTree> files =
+      co_await context_.files.Measure(std::move(volume), std::move(all), kDiskPatience);
+  if (!files.ok()) co_return use;
+  use = {.workspace = files->bytes, .layer = 0, .names = files->inodes};
+  if (!view.container) co_return use;
+  RelPath written = *RelPath::Parse("diff");
+  const absl::StatusOr<MeasuredTree> layer =
+      co_await context_.files.Measure(*view.container, std::move(written), kDiskPatience);
+  use.layer = layer.ok() ? layer->bytes : -1;
+  if (layer.ok()) use.names += layer->inodes;
+  co_return use;
+}
+
+boost::asio::awaitable<void> Manager::LookAt(std::shared_ptr<Sandbox> sandbox) {
+  const auto began = std::chrono::steady_clock::now();
+  const SandboxView before = sandbox->View();
+  const DiskUse use = co_await MeasureUse(sandbox->volume(), before);
+  const absl::StatusOr<HostReading> host = co_await ReadHost();
+  if (!host.ok()) co_return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool first = !before.disk.known();
+  DiskLook& look = disk_looks_[sandbox->key()];
+  look.at = now;
+  look.cost = now - began;
+  look.used = before.snapshot.last_used;
+  look.busy = HasProcesses(before);
+  look.free = host->disk_free;
+  if (!use.known()) co_return;
+  sandbox->NoteDiskUse(use);
+  DiskStanding standing = StandingOf(*sandbox, sandbox->View());
+  standing.of_principal += use.charged() - before.disk.charged();
+  standing.free = host->disk_free;
+  // A slow writer's growth adds up.
+  look.base = first ? use.charged() : std::min(look.base, use.charged());
+  standing.grown = use.charged() - look.base;
+  if (standing.grown >= kLeastGrowth) look.base = use.charged();
+  co_await Enforce(std::move(sandbox), standing);
+}
+
+boost::asio::awaitable<void> Manager::Enforce(std::shared_ptr<Sandbox> sandbox,
+                                              DiskStanding standing) {
+  const SandboxView view = sandbox->View();
+  const std::string reason = TooMuch(standing, Terms());
+  if (!reason.empty() && HasProcesses(view)) {
+    (co_await sandbox->PauseJobs(reason, standing.charged)).IgnoreError();
+    co_return;
+  }
+  if (!view.paused) co_return;
+  if (!HasProcesses(view) || HasRoomAgain(standing, Terms())) {
+    (co_await sandbox->GoOn()).IgnoreError();
+  } else {
+    // Somebody may have continued what was stopped.
+    (co_await sandbox->PauseJobs("", standing.charged)).IgnoreError();
+  }
+}
+
+absl::Status Manager::MayGrow(const PrincipalId& principal, std::int64_t by) const {
+  const DiskTerms terms = Terms();
+  const std::int64_t used = disk_book_.ShareOf(principal).charged;
+  if (terms.principal == 0 || used + by < terms.principal) return absl::OkStatus();
+  return absl::ResourceExhaustedError(StrCat(
+      "your sandboxes together use ", DiskWords(used), " of their ", DiskWords(terms.principal),
+      " of disk: delete files, or remove a sandbox that nobody needs (remove_sandbox with "
+      "files=true). The longest unused are: ",
+      capacity_.LongestUnused(principal)));
+}
+
+absl::Status Manager::MayGrow(const Sandbox& sandbox, std::int64_t by) const {
+  const DiskTerms terms = Terms();
+  const std::int64_t used = sandbox.View().disk.charged();
+  if (terms.sandbox == 0 || used + by < terms.sandbox) return MayGrow(sandbox.principal(), by);
+  return absl::ResourceExhaustedError(
+      StrCat("this sandbox uses ", DiskWords(used), " of its ", DiskWords(terms.sandbox),
+             " of disk, files and packages together: delete what isn't needed first"));
+}
+
+void Manager::AddDiskNotes(const Sandbox& sandbox, StartedJob& started) {
+  std::vector<DiskWarning> warnings = NearlyTooMuch(StandingOf(sandbox, sandbox.View()), Terms());
+  const int sandboxes = disk_book_.ShareOf(sandbox.principal()).sandboxes;
+  if (IsNearly(sandboxes, kMaxSandboxesEach)) {
+    warnings.push_back(
+        {"sandboxes", StrCat("you have ", sandboxes, " of the ", kMaxSandboxesEach,
+                             " sandboxes that you may have: use one that exists, or remove those "
+                             "that nobody needs (remove_sandbox with files=true)")});
+  }
+  const int jobs = capacity_.UseOf(sandbox.principal())->running_jobs;
+  if (IsNearly(jobs, kMaxRunningJobsEach)) {
+    warnings.push_back({"jobs", StrCat(jobs, " of your commands run, of ", kMaxRunningJobsEach,
+                                       " that may: stop some, or wait for them")});
+  }
+  const HostReading host = disk_book_.host();
+  if (IsNearly(host.disk_total - host.disk_free, host.disk_total)) {
+    warnings.push_back(
+        {"host_disk", StrCat("this host's disk is nearly full (", DiskWords(host.disk_free),
+                             " free): delete files that nobody needs")});
+  }
+  for (DiskWarning& warning : warnings) {
+    if (!disk_book_.Tell(sandbox.key(), warning.kind, context_.clock.Now())) continue;
+    started.notes.push_back(std::move(warning.text));
+  }
+}
+
+}  // namespace sandkeep
