@@ -48,7 +48,8 @@ COPY gateway/ /src/gateway/
 RUN bash -euo pipefail -c '. /src/deploy/host.sh; sk_build release; \
     cd /src/build/release; \
     install -Dst /out/bin gateway/sandkeep-gateway agent/sandkeep-agent agent/ctl/sandkeepctl; \
-    install -Dst /out/libexec agent/init/sandkeep-init agent/file_process/sandkeep-files; \
+    install -Dst /out/libexec agent/init/sandkeep-init agent/file_process/sandkeep-files \
+      agent/imager/sandkeep-imager; \
     sk_library_packages /out/bin/* /out/libexec/* >/out/packages'
 
 FROM ${BASE} AS gateway

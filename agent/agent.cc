@@ -133,6 +133,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
   options.socket_path = settings.socket_path;
   options.socket_group = SocketGroup();
   options.peers = settings.peers;
+  options.imager_path = settings.imager_path;
   HostFacts facts = settings.facts(instance);
   facts.principal_disk_bytes = limits.principal_disk_bytes;
   ASSIGN_OR_RETURN(

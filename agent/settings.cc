@@ -19,9 +19,8 @@ constexpr std::string_view kDefaultStateDir = "/var/lib/sandkeep";
 constexpr std::string_view kLibexec = "/usr/libexec/sandkeep";
 constexpr int kLeastSandboxes = 2;
 // Of the table, and changing nothing in this version.
-constexpr std::array<std::string_view, 2> kUnserved = {
+constexpr std::array<std::string_view, 1> kUnserved = {
     "NETWORK_ALLOW",
-    "IMAGER_PATH",
 };
 
 absl::Duration Seconds(const Settings& settings, std::string_view name) {
@@ -179,6 +178,7 @@ absl::StatusOr<AgentSettings> AgentSettings::From(const Settings& settings) {
   ASSIGN_OR_RETURN(agent.peers, ParsePeers(settings.List("AGENT_FRONTEND_UIDS"),
                                            settings.List("AGENT_OPERATOR_UIDS")));
   agent.files_path = HelperPath(settings.Text("FILES_PATH"), "file_process", "sandkeep-files");
+  agent.imager_path = HelperPath(settings.Text("IMAGER_PATH"), "imager", "sandkeep-imager");
   agent.limits = LimitsFrom(settings);
   agent.warnings = UnservedAmong(settings);
   agent.podman = [settings](InstanceId instance) {

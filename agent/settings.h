@@ -23,6 +23,7 @@ struct AgentSettings {
   std::string socket_path;            // AGENT_SOCKET
   std::vector<Peer> peers;            // AGENT_FRONTEND_UIDS, AGENT_OPERATOR_UIDS
   std::string files_path;             // FILES_PATH, or where it was found
+  std::string imager_path;            // IMAGER_PATH, or where it was found
   ManagerLimits limits;               // principal_disk_bytes may be kPrincipalDiskUnset.
   std::vector<std::string> warnings;  // For the log: what was given and changes nothing yet.
   // Both without the instance, which only the state directory knows.

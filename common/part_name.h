@@ -12,6 +12,13 @@ namespace sandkeep {
 
 inline std::string PartName(std::string_view hex) { return StrCat(".sandkeep-", hex, ".part"); }
 
+inline bool IsPartName(std::string_view name) {
+  constexpr std::string_view kBegin = ".sandkeep-";
+  constexpr std::string_view kEnd = ".part";
+  return name.size() > kBegin.size() + kEnd.size() && name.substr(0, kBegin.size()) == kBegin &&
+         name.substr(name.size() - kEnd.size()) == kEnd;
+}
+
 // Of the upload `id` (16 bytes) of the file at `path`.
 inline std::string PartPath(std::string_view path, std::string_view id) {
   const std::string_view folder = path.substr(0, path.rfind('/') + 1);

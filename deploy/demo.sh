@@ -122,7 +122,7 @@ run_agent() {
   exec >>"$LOGS/agent.log" 2>&1
   sk_exec_as "$SK_AGENT_USER" "$SK_AGENT_HOME" XDG_RUNTIME_DIR="$SK_ENGINE_RUN" \
     SANDBOX_NETWORK=full INIT_PATH="$BIN/sandkeep-init" FILES_PATH="$BIN/sandkeep-files" \
-    "${settings[@]}" STATE_DIR="$AGENT_STATE" AGENT_SOCKET="$SOCKET" \
+    IMAGER_PATH="$BIN/sandkeep-imager" "${settings[@]}" STATE_DIR="$AGENT_STATE" AGENT_SOCKET="$SOCKET" \
     "$BIN/sandkeep-agent" "$NO_ENV_FILE"
 }
 
@@ -234,7 +234,7 @@ lay_out() {
   install -d -m 2750 -o "$SK_AGENT_USER" -g "$SK_API_GROUP" "$RUN/agent"
   install -C -m 0755 "$build"/gateway/sandkeep-gateway "$build"/agent/sandkeep-agent \
     "$build"/agent/ctl/sandkeepctl "$build"/agent/init/sandkeep-init \
-    "$build"/agent/file_process/sandkeep-files "$BIN"
+    "$build"/agent/file_process/sandkeep-files "$build"/agent/imager/sandkeep-imager "$BIN"
 }
 
 # Leaves the port in PORT: the one asked for, or a free one when that is taken.

@@ -46,7 +46,8 @@ sk_packages() {
       printf '%s\n' g++ cmake ninja-build ccache pkg-config git \
         protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc++-dev libabsl-dev \
         "libboost$boost-dev" "libboost-json$boost-dev" "libboost-url$boost-dev" \
-        libssl-dev libsqlite3-dev libseccomp-dev zlib1g-dev
+        libssl-dev libsqlite3-dev libseccomp-dev zlib1g-dev \
+        libpng-dev libturbojpeg0-dev libwebp-dev libgif-dev
       ;;
     run)
       printf '%s\n' podman crun runc slirp4netns passt uidmap catatonit \
@@ -58,7 +59,7 @@ sk_packages() {
     test)
       printf '%s\n' libgtest-dev libgmock-dev clang-19 clang-format-19 clang-tidy-19 \
         libclang-rt-19-dev shellcheck sqlite3 acl procps curl jq python3 wrk \
-        nginx-light chromium chromium-driver e2fsprogs xfsprogs btrfs-progs
+        nginx-light chromium chromium-driver wget unzip e2fsprogs xfsprogs btrfs-progs
       ;;
     pytest) echo python3-pytest ;;
     vm) printf '%s\n' qemu-system-x86 e2fsprogs ;;
@@ -284,7 +285,8 @@ sk_library_packages() {
 
 # --- building ------------------------------------------------------------------------------------
 
-SK_EXECUTABLES=(sandkeep-gateway sandkeep-agent sandkeepctl sandkeep-init sandkeep-files)
+SK_EXECUTABLES=(sandkeep-gateway sandkeep-agent sandkeepctl sandkeep-init sandkeep-files
+  sandkeep-imager)
 
 # sk_build PRESET [TARGET…]: builds into build/PRESET; the executables if no target is named.
 sk_build() {

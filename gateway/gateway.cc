@@ -115,7 +115,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   settings.endpoint.mime_type_of = [&types](std::string_view name) {
     return std::string(types.Of(name));
   };
-  LinkSigner links(link_book, settings.link_lifetime, SystemClock());
+  LinkSigner links(link_book, settings.link_lifetime, SystemClock(), policy.download_base());
   asio::io_context io(kGatewayThreads);
   ASSIGN_OR_RETURN(const std::unique_ptr<http::Certificates> certificates,
                    LoadCertificates(settings));

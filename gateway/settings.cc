@@ -15,9 +15,6 @@ std::string StateDirOf(const Settings& settings) {
 
 absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) {
   Mistakes mistakes;
-  if (settings.IsSet("DOWNLOAD_BASE")) {
-    mistakes.Add("DOWNLOAD_BASE: not served by this version; links are below MCP_PUBLIC_BASE");
-  }
   GatewaySettings result;
   result.tls = {.certificate = settings.Text("TLS_CERT"), .key = settings.Text("TLS_KEY")};
   // Serving in the clear what was meant to be encrypted would be worse than not starting.
@@ -30,6 +27,7 @@ absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) 
   result.port = static_cast<std::uint16_t>(settings.Int("SANDBOX_PORT"));
   result.names = {.listen_host = result.host,
                   .public_base = settings.Text("MCP_PUBLIC_BASE"),
+                  .download_base = settings.Text("DOWNLOAD_BASE"),
                   .allowed_hosts = settings.List("ALLOWED_HOSTS"),
                   .allowed_origins = settings.List("ALLOWED_ORIGINS")};
   mistakes.Add(http::ListenAddress(result.host, result.port).status());

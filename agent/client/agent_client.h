@@ -79,6 +79,8 @@ class AgentClient {
   virtual Async<agent::v1::FileInfo> StatFile(agent::v1::StatFileRequest request) = 0;
   virtual Async<agent::v1::DeleteFileResponse> DeleteFile(agent::v1::DeleteFileRequest request) = 0;
   virtual Async<agent::v1::ListFilesResponse> ListFiles(agent::v1::ListFilesRequest request) = 0;
+  virtual Async<agent::v1::RenderImageResponse> RenderImage(
+      agent::v1::RenderImageRequest request) = 0;
   virtual Async<agent::v1::Info> GetInfo(agent::v1::GetInfoRequest request) = 0;
   virtual Async<agent::v1::CollectGarbageResponse> CollectGarbage(
       agent::v1::CollectGarbageRequest request) = 0;

@@ -238,6 +238,10 @@ class GrpcAgentClient : public AgentClient {
     return Unary<v1::ListFilesRequest, v1::ListFilesResponse>(connection_, &AgentStub::ListFiles,
                                                               std::move(request));
   }
+  Async<v1::RenderImageResponse> RenderImage(v1::RenderImageRequest request) override {
+    return Unary<v1::RenderImageRequest, v1::RenderImageResponse>(
+        connection_, &AgentStub::RenderImage, std::move(request));
+  }
   Async<v1::Info> GetInfo(v1::GetInfoRequest request) override {
     return Unary<v1::GetInfoRequest, v1::Info>(connection_, &AgentStub::GetInfo,
                                                std::move(request));

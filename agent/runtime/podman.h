@@ -18,6 +18,8 @@
 
 namespace sandkeep {
 
+class Gate;
+
 class Podman {
  public:
   Podman(const boost::asio::any_io_executor& executor, const PodmanOptions& options);
@@ -38,8 +40,6 @@ class Podman {
   Async<bool> Exists(std::string_view kind, std::string name);
 
  private:
-  class Gate;
-
   Async<ProcessResult> CallOnce(Arguments arguments, std::chrono::milliseconds deadline);
   Async<ProcessResult> MendAndCall(Arguments arguments, std::chrono::milliseconds deadline);
 

@@ -133,12 +133,14 @@ struct Running {
   std::shared_ptr<Capture> error;
 };
 
-absl::StatusOr<Running> StartCaptured(const ProcessCommand& command, const Strand& strand) {
+absl::StatusOr<Running> StartCaptured(const ProcessCommand& command, const UniqueFd* input,
+                                      const Strand& strand) {
   ASSIGN_OR_RETURN(const UniqueFd null, OpenNull());
+  const int standard_input = input == nullptr ? null.get() : input->get();
   ASSIGN_OR_RETURN(Pipe output, MakePipe());
   ASSIGN_OR_RETURN(Pipe error, MakePipe());
   Running running;
-  ASSIGN_OR_RETURN(running.process, SpawnProcess(command, {{null.get(), STDIN_FILENO},
+  ASSIGN_OR_RETURN(running.process, SpawnProcess(command, {{standard_input, STDIN_FILENO},
                                                            {output.write.get(), STDOUT_FILENO},
                                                            {error.write.get(), STDERR_FILENO}}));
   running.output = std::make_shared<Capture>(strand, std::move(output.read));
@@ -166,10 +168,11 @@ void KillAtDeadline(const std::shared_ptr<Deadline>& deadline, std::chrono::mill
 }
 
 Async<ProcessResult> RunOnStrand(Strand strand, ProcessCommand command,
-                                 std::chrono::milliseconds after) {
+                                 std::chrono::milliseconds after,
+                                 std::shared_ptr<const UniqueFd> input) {
   // A caller who leaves must not leave a process that nobody reaps.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  CO_ASSIGN_OR_RETURN(Running running, StartCaptured(command, strand));
+  CO_ASSIGN_OR_RETURN(Running running, StartCaptured(command, input.get(), strand));
   auto pidfd =
       std::make_shared<asio::posix::stream_descriptor>(strand, running.process.pidfd.Release());
   auto deadline = std::make_shared<Deadline>(strand, running.process.pid);
@@ -217,10 +220,11 @@ std::string ProcessResult::Summary() const {
   return text;
 }
 
-Async<ProcessResult> RunProcess(ProcessCommand command, std::chrono::milliseconds deadline) {
+Async<ProcessResult> RunProcess(ProcessCommand command, std::chrono::milliseconds deadline,
+                                std::shared_ptr<const UniqueFd> input) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const Strand strand = asio::make_strand(executor);
-  Async<ProcessResult> run = RunOnStrand(strand, std::move(command), deadline);
+  Async<ProcessResult> run = RunOnStrand(strand, std::move(command), deadline, std::move(input));
   co_return co_await AwaitOn(asio::any_io_executor(strand), std::move(run));
 }
 

@@ -1,7 +1,7 @@
 // The one place of the agent that starts processes: the engine's command line, newuidmap and
-// newgidmap, and sandkeep-files. Never a shell, never fork(): a program by its absolute path, an
-// argument vector, an environment of ours, a process group of its own, no descriptor but those that
-// are named. Functions only; any thread.
+// newgidmap, sandkeep-files and sandkeep-imager. Never a shell, never fork(): a program by its
+// absolute path, an argument vector, an environment of ours, a process group of its own, no
+// descriptor but those that are named. Functions only; any thread.
 //
 // A program that fails is a ProcessResult, not an error. Errors say that it could not be started
 // (NotFound: no such program) or that it outlived SIGKILL (DeadlineExceeded).
@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,9 @@ struct ProcessResult {
 };
 
 // Runs it to its end: done when the process exits, whoever still holds its output. At the deadline
-// its whole process group is killed.
-Async<ProcessResult> RunProcess(ProcessCommand command, std::chrono::milliseconds deadline);
+// its whole process group is killed. It reads `input`, or nothing.
+Async<ProcessResult> RunProcess(ProcessCommand command, std::chrono::milliseconds deadline,
+                                std::shared_ptr<const UniqueFd> input = nullptr);
 
 // A descriptor that the new process finds under the number `target`; targets count up from 3.
 struct PassedDescriptor {

@@ -29,6 +29,7 @@ Manager::Manager(boost::asio::any_io_executor executor, ContainerRuntime& runtim
     : limits_(Consistent(std::move(limits))),
       secret_(std::move(secret)),
       clock_(clock),
+      room_(state_dir, limits_.min_free_bytes),
       strand_(boost::asio::make_strand(executor)),
       pool_(executor, runtime, store, random, limits_.warm, [this] { return HasRoomForWarm(); }),
       capacity_(registry_, clock, limits_.max_running),

@@ -16,6 +16,7 @@
 
 #include "agent/sandbox/capacity.h"
 #include "agent/sandbox/disk_book.h"
+#include "agent/sandbox/disk_room.h"
 #include "agent/sandbox/disk_terms.h"
 #include "agent/sandbox/host.h"
 #include "agent/sandbox/pool.h"
@@ -70,9 +71,9 @@ class Manager : public SandboxManager {
   Async<EngineInfo> Engine();
 
   // ---- manager_files.cc ----
-  Async<void> CheckRoom(std::int64_t size);
-  // Before anything is made for it.
-  Async<void> CheckRoomToBegin(SandboxRef ref, RelPath path, NewFileSpec spec);
+  Async<DiskRoom::Claim> ClaimRoom(std::int64_t size);
+  // Before anything is made for it. nullptr: it has its room.
+  Async<DiskRoom::Claim> ClaimRoomToBegin(SandboxRef ref, RelPath path, NewFileSpec spec);
   Async<Arrival> MakeReadyForFiles(const SandboxRef& ref);
   Async<EngineInfo> EngineHere();
 
@@ -126,6 +127,7 @@ class Manager : public SandboxManager {
   // ResourceExhausted: there is no room for so much more of its.
   absl::Status MayGrow(const PrincipalId& principal, std::int64_t by) const;
   absl::Status MayGrow(const Sandbox& sandbox, std::int64_t by) const;
+  absl::Status MayGrow(const SandboxRef& ref, std::int64_t by) const;
   void AddDiskNotes(const Sandbox& sandbox, StartedJob& started);
 
   // ---- manager_life.cc ----
@@ -142,6 +144,7 @@ class Manager : public SandboxManager {
   const ManagerLimits limits_;
   const Secret secret_;
   const UnjumpingClock clock_;  // For what a wrong age would lose.
+  const DiskRoom room_;
   boost::asio::thread_pool disk_{kDiskThreads};
   const boost::asio::any_io_executor strand_;
   Pool pool_;  // Sandboxes may give back to it what they didn't use.

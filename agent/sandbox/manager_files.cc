@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/sandbox/host.h"
 #include "agent/sandbox/manager.h"
 #include "common/limits.h"
 #include "common/log.h"
@@ -58,26 +57,33 @@ Async<FileListing> Manager::ListFiles(SandboxRef ref, FileQuery query) {
   co_return co_await SearchFiles(context_.files, sandbox->volume(), std::move(query));
 }
 
-Async<void> Manager::CheckRoom(std::int64_t size) {
-  auto measure = [state_dir = context_.state_dir]() { return DiskFreeBytes(state_dir); };
-  CO_ASSIGN_OR_RETURN(const std::int64_t free, co_await RunOn(context_.disk, std::move(measure)));
-  if (free - size >= limits_.min_free_bytes) co_return absl::OkStatus();
+Async<DiskRoom::Claim> Manager::ClaimRoom(std::int64_t size) {
+  auto take = [this, size] { return room_.Take(size); };
+  CO_ASSIGN_OR_RETURN(DiskRoom::Claim claim, co_await RunOn(context_.disk, std::move(take)));
+  if (claim != nullptr) co_return claim;
   co_return absl::ResourceExhaustedError(
       "the host's disk is nearly full, and takes no more files: remove some, or tell whoever runs "
       "this host");
 }
 
-Async<void> Manager::CheckRoomToBegin(SandboxRef ref, RelPath path, NewFileSpec spec) {
-  absl::Status room = co_await CheckRoom(spec.size);
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = Resolve(ref);
-  if (room.ok() && sandbox.ok()) room = MayGrow(**sandbox, spec.size);
-  if (room.ok() && !sandbox.ok() && ref.principal) room = MayGrow(*ref.principal, spec.size);
+Async<DiskRoom::Claim> Manager::ClaimRoomToBegin(SandboxRef ref, RelPath path, NewFileSpec spec) {
+  absl::StatusOr<DiskRoom::Claim> room = co_await ClaimRoom(spec.size);
+  const absl::Status share = MayGrow(ref, spec.size);
+  if (room.ok() && !share.ok()) room = share;
   if (room.ok() || spec.part.empty()) co_return room;
   // An upload that has begun has its room.
   CO_ASSIGN_OR_RETURN(RelPath part, RelPath::Parse(PartPath(path.bytes(), spec.part)));
   auto looking = StatFile(std::move(ref), std::move(part));
   const absl::Status begun = (co_await std::move(looking)).status();
-  co_return begun.ok() ? absl::OkStatus() : room;
+  if (!begun.ok()) co_return room;
+  co_return DiskRoom::Claim();
+}
+
+// Within the share of who asks, and of the sandbox if there is one.
+absl::Status Manager::MayGrow(const SandboxRef& ref, std::int64_t by) const {
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = Resolve(ref);
+  if (sandbox.ok()) return MayGrow(**sandbox, by);
+  return ref.principal ? MayGrow(*ref.principal, by) : absl::OkStatus();
 }
 
 Async<Arrival> Manager::MakeReadyForFiles(const SandboxRef& ref) {
@@ -95,19 +101,25 @@ Async<Arrival> Manager::MakeReadyForFiles(const SandboxRef& ref) {
 }
 
 Async<SandboxNewFile> Manager::CreateFile(SandboxRef ref, RelPath path, NewFileSpec spec) {
-  auto checking = CheckRoomToBegin(ref, path, spec);
-  CO_RETURN_IF_ERROR(co_await std::move(checking));
+  auto claiming = ClaimRoomToBegin(ref, path, spec);
+  CO_ASSIGN_OR_RETURN(DiskRoom::Claim room, co_await std::move(claiming));
   const bool of_upload = !spec.part.empty();
   CO_ASSIGN_OR_RETURN(const Arrival arrival, co_await MakeReadyForFiles(ref));
   CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
   CO_ASSIGN_OR_RETURN(std::shared_ptr<PendingFile> file,
                       co_await context_.files.Create(sandbox->volume(), std::move(path),
                                                      spec.make_parents, std::move(spec.part)));
-  const std::int64_t missing = of_upload ? MissingBytes(*file, spec.size) : 0;
-  if (missing > 0) CO_RETURN_IF_ERROR(co_await CheckRoom(missing));
+  if (of_upload) {
+    room.reset();
+    const std::int64_t missing = MissingBytes(*file, spec.size);
+    if (missing > 0) {
+      CO_ASSIGN_OR_RETURN(room, co_await ClaimRoom(missing));
+    }
+  }
   co_return SandboxNewFile{.ref = std::move(ref),
                            .file = std::move(file),
                            .new_sandbox = arrival == Arrival::kNew,
+                           .room = std::move(room),
                            .hold = sandbox->Hold()};
 }
 

@@ -95,6 +95,8 @@ struct SandboxNewFile {
   SandboxRef ref;
   std::shared_ptr<PendingFile> file;
   bool new_sandbox = false;
+  // Promised to it, until its blocks are reserved; nullptr: it has them.
+  std::shared_ptr<const void> room = {};
   // Its sandbox isn't frozen as long as this lives.
   std::shared_ptr<void> hold = {};
 };

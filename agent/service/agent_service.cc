@@ -26,10 +26,10 @@ enum class OnLeave { kStop, kGoOn };
 
 class AgentService : public v1::Agent::CallbackService {
  public:
-  AgentService(boost::asio::any_io_executor executor, SandboxManager& manager, FileDisk& disk,
+  AgentService(boost::asio::any_io_executor executor, SandboxManager& manager, FileServices files,
                HostFacts facts, Peer peer)
       : executor_(std::move(executor)),
-        handlers_(manager, disk, std::move(facts), std::move(peer)),
+        handlers_(manager, files, std::move(facts), std::move(peer)),
         calls_(kMaxCallsPerUid) {}
 
   Writer<v1::JobEvent>* StartJob(Context*, const v1::StartJobRequest* request) override {
@@ -102,6 +102,10 @@ class AgentService : public v1::Agent::CallbackService {
                          v1::ListFilesResponse* response) override {
     return Unary(RpcOf("ListFiles"), OnLeave::kStop, &Handlers::ListFiles, request, response);
   }
+  UnaryAnswer* RenderImage(Context*, const v1::RenderImageRequest* request,
+                           v1::RenderImageResponse* response) override {
+    return Unary(RpcOf("RenderImage"), OnLeave::kStop, &Handlers::RenderImage, request, response);
+  }
   UnaryAnswer* GetInfo(Context*, const v1::GetInfoRequest* request, v1::Info* response) override {
     return Unary(RpcOf("GetInfo"), OnLeave::kStop, &Handlers::GetInfo, request, response);
   }
@@ -118,10 +122,6 @@ class AgentService : public v1::Agent::CallbackService {
   }
   UnaryAnswer* OpenFile(Context*, const v1::OpenFileRequest*, v1::OpenFileResponse*) override {
     return NotServed<UnaryAnswer>(RpcOf("OpenFile"));
-  }
-  UnaryAnswer* RenderImage(Context*, const v1::RenderImageRequest*,
-                           v1::RenderImageResponse*) override {
-    return NotServed<UnaryAnswer>(RpcOf("RenderImage"));
   }
   UnaryAnswer* RemoveVolume(Context*, const v1::RemoveVolumeRequest*,
                             v1::RemoveVolumeResponse*) override {
@@ -203,9 +203,9 @@ class AgentService : public v1::Agent::CallbackService {
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeAgentService(boost::asio::any_io_executor executor,
-                                                SandboxManager& manager, FileDisk& disk,
+                                                SandboxManager& manager, FileServices files,
                                                 HostFacts facts, Peer peer) {
-  return std::make_unique<AgentService>(std::move(executor), manager, disk, std::move(facts),
+  return std::make_unique<AgentService>(std::move(executor), manager, files, std::move(facts),
                                         std::move(peer));
 }
 

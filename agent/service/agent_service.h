@@ -10,7 +10,7 @@
 
 #include "agent/peer_listener/peer.h"
 #include "agent/sandbox/sandbox_manager.h"
-#include "agent/service/file_disk.h"
+#include "agent/service/file_services.h"
 #include "agent/service/host_facts.h"
 #include "common/async.h"
 
@@ -22,7 +22,7 @@ namespace sandkeep {
 
 // Everything but `peer` and `facts` outlives the service.
 std::unique_ptr<grpc::Service> MakeAgentService(boost::asio::any_io_executor executor,
-                                                SandboxManager& manager, FileDisk& disk,
+                                                SandboxManager& manager, FileServices files,
                                                 HostFacts facts, Peer peer);
 
 }  // namespace sandkeep

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/imager/limits.h"
 #include "agent/service/convert.h"
 #include "agent/service/file_write.h"
 #include "agent/service/handlers.h"
 #include "agent/service/validate.h"
 #include "common/limits.h"
+#include "common/part_name.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -18,10 +20,24 @@ namespace v1 = agent::v1;
 Async<void> Handlers::StatFile(const v1::StatFileRequest& request, v1::FileInfo& response) {
   CO_ASSIGN_OR_RETURN(FileCall call, ParseStatFile(request));
   CO_RETURN_IF_ERROR(Admit(RpcOf("StatFile"), call.ref));
-  auto looking = manager_.StatFile(std::move(call.ref), std::move(call.path));
-  CO_ASSIGN_OR_RETURN(const SandboxFile file, co_await std::move(looking));
-  Fill(&response, file);
+  auto looking = manager_.StatFile(call.ref, call.path);
+  absl::StatusOr<SandboxFile> file = co_await std::move(looking);
+  if (absl::IsNotFound(file.status()) && IsPartName(call.path.Name())) {
+    file = FindPlaced(call.ref, call.path);
+  }
+  CO_RETURN_IF_ERROR(file.status());
+  Fill(&response, *file);
   co_return absl::OkStatus();
+}
+
+absl::StatusOr<SandboxFile> Handlers::FindPlaced(const SandboxRef& ref, const RelPath& part) const {
+  ASSIGN_OR_RETURN(const SandboxSnapshot sandbox, manager_.Get(ref));
+  std::optional<FileEntry> entry = files_.placed.Find(sandbox.generation, part.bytes());
+  if (!entry) return absl::NotFoundError("there is no such file");
+  return SandboxFile{.key = sandbox.key,
+                     .generation = sandbox.generation,
+                     .entry = *std::move(entry),
+                     .file = UniqueFd()};
 }
 
 Async<void> Handlers::ReadFile(const v1::ReadFileRequest& request, FileChunks& chunks) {
@@ -43,7 +59,7 @@ Async<void> Handlers::ReadFile(const v1::ReadFileRequest& request, FileChunks& c
   std::int64_t at = call.offset;
   do {
     const std::int64_t piece = std::min<std::int64_t>(end - at, kMaxFileChunk);
-    auto reading = disk_.Read(descriptor, at, static_cast<std::size_t>(piece));
+    auto reading = files_.disk.Read(descriptor, at, static_cast<std::size_t>(piece));
     CO_ASSIGN_OR_RETURN(std::string data, co_await std::move(reading));
     chunk.set_offset(at);
     chunk.set_data(std::move(data));
@@ -64,7 +80,7 @@ Async<void> Handlers::WriteFile(FileParts& parts, v1::WriteFileResponse& respons
   }
   CO_ASSIGN_OR_RETURN(WriteFileCall call, ParseWriteFile((*part)->header()));
   CO_RETURN_IF_ERROR(Admit(RpcOf("WriteFile"), call.ref));
-  FileWrite write(manager_, disk_, std::move(call));
+  FileWrite write(manager_, files_, std::move(call));
   auto beginning = write.Begin();
   CO_RETURN_IF_ERROR(co_await std::move(beginning));
   while (write.TakesData()) {
@@ -108,6 +124,25 @@ Async<void> Handlers::ListFiles(const v1::ListFilesRequest& request,
   CO_ASSIGN_OR_RETURN(const FileListing found, co_await std::move(listing));
   for (const FileEntry& file : found.files) Fill(response.add_files(), file);
   response.set_truncated(found.truncated);
+  co_return absl::OkStatus();
+}
+
+Async<void> Handlers::RenderImage(const v1::RenderImageRequest& request,
+                                  v1::RenderImageResponse& response) {
+  CO_ASSIGN_OR_RETURN(RenderImageCall call, ParseRenderImage(request));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("RenderImage"), call.ref));
+  auto opening = manager_.OpenFile(std::move(call.ref), std::move(call.path));
+  CO_ASSIGN_OR_RETURN(SandboxFile file, co_await std::move(opening));
+  if (file.entry.size > kMaxImageFileBytes) {
+    co_return absl::ResourceExhaustedError("it takes too much to look at");
+  }
+  auto rendering = files_.imager.Render(std::move(file.file), call.bounds);
+  CO_ASSIGN_OR_RETURN(RenderedImage image, co_await std::move(rendering));
+  response.set_mime_type(std::string(MimeTypeOf(image.format)));
+  response.set_data(std::move(image.data));
+  response.set_width(static_cast<std::uint32_t>(image.width));
+  response.set_height(static_cast<std::uint32_t>(image.height));
+  response.set_scaled(image.scaled);
   co_return absl::OkStatus();
 }
 

@@ -3,7 +3,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <utility>
 
-#include "common/part_name.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -36,7 +35,15 @@ absl::Status FileWrite::CheckTarget() const {
   return absl::OkStatus();
 }
 
+// From here on its part is another file's.
+void FileWrite::ForgetPlaced() {
+  if (call_.upload.empty() || call_.offset > 0) return;
+  const absl::StatusOr<SandboxSnapshot> sandbox = manager_.Get(call_.ref);
+  if (sandbox.ok()) placed_.Forget(sandbox->generation, Part());
+}
+
 Async<void> FileWrite::Begin() {
+  ForgetPlaced();
   // It makes nothing, and so needs nothing.
   if (call_.abandon) co_return absl::OkStatus();
   if (call_.append) {
@@ -59,6 +66,7 @@ Async<void> FileWrite::Begin() {
   if (elsewhere_) co_return absl::OkStatus();
   auto reserving = disk_.Reserve(File(), end_);
   CO_RETURN_IF_ERROR(co_await std::move(reserving));
+  file_.room.reset();
   if (!before_) co_return absl::OkStatus();
   const auto old = std::make_shared<const UniqueFd>(std::move(before_->file));
   auto copying = disk_.Copy(old, File(), begin);
@@ -77,7 +85,7 @@ Async<void> FileWrite::Take(std::string data) {
 }
 
 Async<void> FileWrite::Abandon() {
-  CO_ASSIGN_OR_RETURN(RelPath part, RelPath::Parse(PartPath(call_.path.bytes(), call_.upload)));
+  CO_ASSIGN_OR_RETURN(RelPath part, RelPath::Parse(Part()));
   auto deleting = manager_.DeleteFile(call_.ref, std::move(part), /*recursive=*/false);
   co_return (co_await std::move(deleting)).status();
 }
@@ -105,6 +113,7 @@ Async<std::optional<SandboxFile>> FileWrite::Finish() {
   if (call_.must_exist || before_ || !call_.if_etag.empty()) terms.expected = target_;
   auto taking = manager_.CommitFile(std::move(file_), std::move(terms));
   CO_ASSIGN_OR_RETURN(SandboxTakenFile taken, co_await std::move(taking));
+  if (!call_.upload.empty()) placed_.Note(taken.file.generation, Part(), taken.file.entry);
   const auto folder = std::make_shared<const UniqueFd>(std::move(taken.folder));
   auto flushing_name = disk_.Flush(folder);
   CO_RETURN_IF_ERROR(co_await std::move(flushing_name));

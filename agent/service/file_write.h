@@ -8,17 +8,18 @@
 #include <string>
 
 #include "agent/sandbox/sandbox_manager.h"
-#include "agent/service/file_disk.h"
+#include "agent/service/file_services.h"
 #include "agent/service/validate.h"
 #include "common/async.h"
+#include "common/part_name.h"
 
 namespace sandkeep {
 
 class FileWrite {
  public:
-  // Both outlive it.
-  FileWrite(SandboxManager& manager, FileDisk& disk, WriteFileCall call)
-      : manager_(manager), disk_(disk), call_(std::move(call)) {}
+  // All outlive it.
+  FileWrite(SandboxManager& manager, FileServices files, WriteFileCall call)
+      : manager_(manager), disk_(files.disk), placed_(files.placed), call_(std::move(call)) {}
 
   // Aborted, AlreadyExists, NotFound: what `if_etag` asks for isn't so.
   Async<void> Begin();
@@ -39,10 +40,14 @@ class FileWrite {
   Async<void> BeginAppend();
   Async<void> Abandon();
   absl::Status CheckTarget() const;
+  // Of an upload: where its bytes lie until it is whole.
+  std::string Part() const { return PartPath(call_.path.bytes(), call_.upload); }
+  void ForgetPlaced();
   FileDisk::File File() const { return {file_.file, &file_.file->file()}; }
 
   SandboxManager& manager_;
   FileDisk& disk_;
+  PlacedParts& placed_;
   const WriteFileCall call_;
   std::optional<SandboxFile> before_;  // What is appended to.
   std::optional<FileEntry> target_;

@@ -17,8 +17,8 @@ namespace sandkeep {
 namespace asio = boost::asio;
 namespace v1 = agent::v1;
 
-Handlers::Handlers(SandboxManager& manager, FileDisk& disk, HostFacts facts, Peer peer)
-    : manager_(manager), disk_(disk), facts_(std::move(facts)), peer_(std::move(peer)) {}
+Handlers::Handlers(SandboxManager& manager, FileServices files, HostFacts facts, Peer peer)
+    : manager_(manager), files_(files), facts_(std::move(facts)), peer_(std::move(peer)) {}
 
 absl::Status Handlers::Admit(const Rpc& rpc, const SandboxRef& ref) const {
   if (ref.principal.has_value()) return MayName(peer_, rpc, *ref.principal);

@@ -6,7 +6,7 @@
 
 #include "agent/peer_listener/peer.h"
 #include "agent/sandbox/sandbox_manager.h"
-#include "agent/service/file_disk.h"
+#include "agent/service/file_services.h"
 #include "agent/service/host_facts.h"
 #include "agent/service/reactor.h"
 #include "agent/service/rpc_table.h"
@@ -20,7 +20,7 @@ class Handlers {
   using FileChunks = StreamWriter<agent::v1::FileChunk>;
   using FileParts = StreamReader<agent::v1::WriteFileRequest>;
 
-  Handlers(SandboxManager& manager, FileDisk& disk, HostFacts facts, Peer peer);
+  Handlers(SandboxManager& manager, FileServices files, HostFacts facts, Peer peer);
 
   Async<void> StartJob(const agent::v1::StartJobRequest& request, JobEvents& events);
   Async<void> WatchJob(const agent::v1::WatchJobRequest& request, JobEvents& events);
@@ -49,6 +49,8 @@ class Handlers {
                          agent::v1::DeleteFileResponse& response);
   Async<void> ListFiles(const agent::v1::ListFilesRequest& request,
                         agent::v1::ListFilesResponse& response);
+  Async<void> RenderImage(const agent::v1::RenderImageRequest& request,
+                          agent::v1::RenderImageResponse& response);
   Async<void> GetInfo(const agent::v1::GetInfoRequest& request, agent::v1::Info& response);
   Async<void> CollectGarbage(const agent::v1::CollectGarbageRequest& request,
                              agent::v1::CollectGarbageResponse& response);
@@ -60,11 +62,14 @@ class Handlers {
   // another front end's principal is NotFound, as if there were none.
   absl::Status Admit(const Rpc& rpc, const SandboxRef& ref) const;
 
+  // What became of an upload's part that isn't there any more. NotFound: nothing is known of it.
+  absl::StatusOr<SandboxFile> FindPlaced(const SandboxRef& ref, const RelPath& part) const;
+
   // Until the job's outcome, the end of what there is, or the reader's going.
   Async<void> Follow(std::unique_ptr<JobWatcher> watcher, JobEvents& events);
 
   SandboxManager& manager_;
-  FileDisk& disk_;
+  FileServices files_;
   const HostFacts facts_;
   const Peer peer_;
 };

@@ -12,7 +12,7 @@
 #include "agent/client/grpc_setup.h"
 #include "agent/peer_listener/peer_listener.h"
 #include "agent/service/agent_service.h"
-#include "agent/service/file_disk.h"
+#include "agent/service/file_services.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -79,7 +79,7 @@ class Server : public AgentServer {
  public:
   ~Server() override {
     if (listener_ != nullptr) listener_->Stop();
-    // Before the reader that their calls use.
+    // Before the disk and the imager that their calls use.
     peers_.clear();
   }
 
@@ -91,11 +91,12 @@ class Server : public AgentServer {
     }
     grpc::ResourceQuota memory("agent");
     memory.Resize(kRpcMemoryBytes);
+    imager_ = std::make_unique<Imager>(executor, options.imager_path);
     std::vector<PeerRoute> routes;
     for (const Peer& peer : options.peers) {
-      ASSIGN_OR_RETURN(
-          std::unique_ptr<PeerServer> server,
-          PeerServer::Make(MakeAgentService(executor, manager, disk_, facts, peer), memory));
+      auto service = MakeAgentService(executor, manager, {disk_, *imager_, placed_}, facts, peer);
+      ASSIGN_OR_RETURN(std::unique_ptr<PeerServer> server,
+                       PeerServer::Make(std::move(service), memory));
       routes.push_back({.uid = peer.uid, .take = server->Taker()});
       peers_.push_back(std::move(server));
     }
@@ -106,6 +107,8 @@ class Server : public AgentServer {
 
  private:
   FileDisk disk_;
+  PlacedParts placed_;
+  std::unique_ptr<Imager> imager_;
   std::vector<std::unique_ptr<PeerServer>> peers_;
   std::shared_ptr<PeerListener> listener_;
 };

@@ -20,6 +20,7 @@ struct ServerOptions {
   std::string socket_path;
   std::optional<gid_t> socket_group;
   std::vector<Peer> peers;
+  std::string imager_path = {};  // sandkeep-imager on this host.
 };
 
 class AgentServer {

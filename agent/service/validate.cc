@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/imager/limits.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -288,6 +289,20 @@ absl::StatusOr<DeleteFileCall> ParseDeleteFile(const v1::DeleteFileRequest& requ
   ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(request.sandbox()));
   ASSIGN_OR_RETURN(RelPath path, ParseFilePath(request.path()));
   return DeleteFileCall{std::move(ref), std::move(path), request.recursive()};
+}
+
+absl::StatusOr<RenderImageCall> ParseRenderImage(const v1::RenderImageRequest& request) {
+  ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
+  ASSIGN_OR_RETURN(RelPath path, ParseFilePath(request.path()));
+  const std::uint32_t max_px = request.max_px();
+  if (max_px < kMinImagePixels || max_px > static_cast<std::uint32_t>(kMaxRenderPixels)) {
+    return Wrong("max_px", StrCat("must be ", kMinImagePixels, " to ", kMaxRenderPixels));
+  }
+  if (request.max_bytes() < kMinImageBytes || request.max_bytes() > kMaxImageBytes) {
+    return Wrong("max_bytes", StrCat("must be ", kMinImageBytes, " to ", kMaxImageBytes));
+  }
+  const ImageBounds bounds{static_cast<int>(max_px), request.max_bytes()};
+  return RenderImageCall{std::move(ref), std::move(path), bounds};
 }
 
 absl::StatusOr<ListFilesCall> ParseListFiles(const v1::ListFilesRequest& request) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "agent/imager/rendered_image.h"
 #include "agent/sandbox/sandbox_manager.h"
 #include "sandkeep/agent/v1/agent.pb.h"
 
@@ -82,6 +83,11 @@ struct WriteFileCall {
   bool make_parents = false;
   bool abandon = false;
 };
+struct RenderImageCall {
+  SandboxRef ref;
+  RelPath path;
+  ImageBounds bounds;
+};
 struct DeleteFileCall {
   SandboxRef ref;
   RelPath path;
@@ -105,6 +111,7 @@ absl::StatusOr<FileCall> ParseStatFile(const agent::v1::StatFileRequest& request
 absl::StatusOr<ReadFileCall> ParseReadFile(const agent::v1::ReadFileRequest& request);
 absl::StatusOr<WriteFileCall> ParseWriteFile(const agent::v1::WriteFileHeader& header);
 absl::StatusOr<DeleteFileCall> ParseDeleteFile(const agent::v1::DeleteFileRequest& request);
+absl::StatusOr<RenderImageCall> ParseRenderImage(const agent::v1::RenderImageRequest& request);
 absl::StatusOr<ListFilesCall> ParseListFiles(const agent::v1::ListFilesRequest& request);
 
 }  // namespace sandkeep

@@ -1,5 +1,6 @@
 #include "gateway/downloads/folder_archive.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/limits.h"
@@ -11,13 +12,24 @@ namespace sandkeep {
 namespace asio = boost::asio;
 namespace v1 = agent::v1;
 
+namespace {
+
+ArchiveEntry EntryOf(std::string_view name, const v1::FileInfo& info) {
+  return {.name = name,
+          .size = info.size(),
+          .mode = info.mode(),
+          .modified = absl::FromUnixMillis(info.modified_ms())};
+}
+
+}  // namespace
+
 std::string FolderArchive::NameOf(const v1::FileInfo& info) const {
   return root_.empty() ? info.path() : info.path().substr(root_.size() + 1);
 }
 
 asio::awaitable<void> FolderArchive::Pack(std::string data) {
   auto pack = [packed = packed_, data = std::move(data)] {
-    packed->zip.Add(data, &packed->out);
+    packed->archive->Add(data, &packed->out);
     return true;
   };
   auto packing = RunOn(packers_.get_executor(), std::move(pack));
@@ -37,7 +49,7 @@ asio::awaitable<bool> FolderArchive::Send() {
     const bool going = co_await std::move(sending);
     if (!going) co_return false;
   }
-  packed_->zip.Finish(&packed_->out);
+  packed_->archive->Finish(&packed_->out);
   co_return co_await Write();
 }
 
@@ -72,7 +84,8 @@ asio::awaitable<bool> FolderArchive::SendFolder(std::string folder) {
 asio::awaitable<bool> FolderArchive::SendEntry(const v1::FileInfo& info) {
   if (info.type() == v1::FileInfo::DIRECTORY) {
     folders_.push_back(info.path());
-    packed_->zip.AddFolder(NameOf(info), absl::FromUnixMillis(info.modified_ms()), &packed_->out);
+    const std::string name = NameOf(info);
+    packed_->archive->AddFolder(EntryOf(name, info), &packed_->out);
     co_return co_await Write();
   }
   if (info.type() != v1::FileInfo::REGULAR) co_return true;
@@ -92,10 +105,17 @@ asio::awaitable<bool> FolderArchive::SendFile(const v1::FileInfo& info) {
     co_return true;
   }
   if (!chunk.ok()) co_return false;
-  packed_->zip.BeginFile(NameOf(info), info.size(), info.mode(),
-                         absl::FromUnixMillis(info.modified_ms()), &packed_->out);
+  // As it was opened: it may have become shorter since it was listed, and what came since isn't
+  // read.
+  v1::FileInfo opened = info;
+  if (chunk->has_value() && (*chunk)->has_info()) opened = (*chunk)->info();
+  opened.set_size(std::min(info.size(), opened.size()));
+  std::int64_t left = opened.size();
+  const std::string name = NameOf(info);
+  packed_->archive->BeginFile(EntryOf(name, opened), &packed_->out);
   while (chunk.ok() && chunk->has_value()) {
-    if (info.size() > 0) {
+    if (left > 0) {
+      left -= static_cast<std::int64_t>((*chunk)->data().size());
       auto packing = Pack(std::move(*(*chunk)->mutable_data()));
       co_await std::move(packing);
     }
@@ -103,8 +123,8 @@ asio::awaitable<bool> FolderArchive::SendFile(const v1::FileInfo& info) {
     if (!going) co_return false;
     chunk = co_await stream->Next();
   }
-  if (!chunk.ok()) co_return false;
-  packed_->zip.EndFile(&packed_->out);
+  if (!chunk.ok() || left != 0) co_return false;
+  packed_->archive->EndFile(&packed_->out);
   co_return co_await Write();
 }
 

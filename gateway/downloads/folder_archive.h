@@ -1,4 +1,4 @@
-// A folder of a sandbox as a zip archive, made while it is sent: one file after the other, as fast
+// A folder of a sandbox as an archive, made while it is sent: one file after the other, as fast
 // as the reader takes it. Symbolic links, devices and what may not be read are left out. A file
 // that shrinks under the read cuts the connection, and so does all else that fails, and a folder
 // that can't be listed to its end: nobody shall take a part for the whole.
@@ -14,7 +14,7 @@
 #include "agent/client/agent_client.h"
 #include "common/ids.h"
 #include "common/rel_path.h"
-#include "gateway/downloads/zip_writer.h"
+#include "gateway/downloads/archive_writer.h"
 #include "gateway/http/exchange.h"
 
 namespace sandkeep {
@@ -24,12 +24,13 @@ class FolderArchive {
   // All outlive it. Files are packed on `packers`: it takes milliseconds for each chunk, in which
   // nobody else's connection shall wait. `root`: what the names in it are relative to.
   FolderArchive(AgentClient& agent, http::Exchange& exchange, boost::asio::thread_pool& packers,
-                SandboxKey key, std::string root)
+                SandboxKey key, std::string root, mcp::ArchiveFormat format)
       : agent_(agent),
         exchange_(exchange),
         packers_(packers),
         key_(std::move(key)),
-        root_(std::move(root)) {
+        root_(std::move(root)),
+        packed_(std::make_shared<Packed>(MakeArchiveWriter(format))) {
     folders_.push_back(root_);
   }
 
@@ -53,10 +54,11 @@ class FolderArchive {
   int entries_ = 0;
   // A packer may still be at it when the coroutine is gone.
   struct Packed {
-    ZipWriter zip;
+    explicit Packed(std::unique_ptr<ArchiveWriter> made) : archive(std::move(made)) {}
+    const std::unique_ptr<ArchiveWriter> archive;
     std::string out;
   };
-  const std::shared_ptr<Packed> packed_ = std::make_shared<Packed>();
+  const std::shared_ptr<Packed> packed_;
 };
 
 }  // namespace sandkeep

@@ -117,7 +117,7 @@ Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
     job = claim.job();
     verdict = signer_.JudgeForJob(claim, owner);
   }
-  std::optional<std::string> folder;
+  std::optional<ArchivedFolder> folder;
   if (verdict == LinkVerdict::kWrong && claim.folder().has_value()) {
     folder = claim.folder();
     verdict = signer_.JudgeForFolder(claim, owner);
@@ -174,11 +174,11 @@ asio::awaitable<void> DownloadHandler::Handle(http::Exchange& exchange) {
 
 // Made while it is sent: it has no length that could be told before, and no ranges.
 asio::awaitable<void> DownloadHandler::SendFolder(http::Exchange& exchange, LinkClaim claim,
-                                                  std::string folder) {
+                                                  ArchivedFolder folder) {
   const Counted counted(archives_);
   agent::v1::StatFileRequest stat;
   stat.mutable_sandbox()->set_key(claim.key.text());
-  stat.set_path(folder);
+  stat.set_path(folder.path);
   const absl::StatusOr<agent::v1::FileInfo> info = co_await agent_.StatFile(stat);
   absl::Status found = info.status();
   if (info.ok() && info->type() != agent::v1::FileInfo::DIRECTORY) found = WrongLink();
@@ -188,14 +188,17 @@ asio::awaitable<void> DownloadHandler::SendFolder(http::Exchange& exchange, Link
     co_await exchange.Send(std::move(page));
     co_return;
   }
-  const std::string name = folder.empty() ? "workspace.zip" : std::string(claim.path.Name());
+  const bool tar = folder.format == mcp::ArchiveFormat::kTar;
+  std::string name(claim.path.Name());
+  if (folder.path.empty()) name = StrCat("workspace", name);
   http::Response head;
-  head.headers.push_back({"Content-Type", "application/zip"});
+  head.headers.push_back({"Content-Type", tar ? "application/x-tar" : "application/zip"});
   head.headers.push_back({"Content-Disposition", ContentDisposition("attachment", name)});
   head.headers.push_back({"Cache-Control", "private, no-store"});
   const bool begun = co_await exchange.Begin(std::move(head), std::nullopt);
   if (!begun || exchange.request().method == "HEAD") co_return;
-  FolderArchive archive(agent_, exchange, packers_, claim.key, std::move(folder));
+  FolderArchive archive(agent_, exchange, packers_, claim.key, std::move(folder.path),
+                        folder.format);
   const bool whole = co_await archive.Send();
   if (whole) co_await exchange.End();
 }

@@ -38,7 +38,7 @@ class DownloadHandler : public http::Handler {
   struct Target {
     LinkClaim claim;
     std::optional<JobId> job;
-    std::optional<std::string> folder;
+    std::optional<ArchivedFolder> folder;
     bool expired = false;  // Good for nothing but the rest of a file.
   };
 
@@ -51,7 +51,7 @@ class DownloadHandler : public http::Handler {
                                         const LinkClaim& claim, ByteRange range);
   Validators ValidatorsOf(const LinkClaim& claim, const agent::v1::FileInfo& info) const;
   boost::asio::awaitable<void> SendFolder(http::Exchange& exchange, LinkClaim claim,
-                                          std::string folder);
+                                          ArchivedFolder folder);
   boost::asio::awaitable<void> SendOutput(http::Exchange& exchange, SandboxKey key, JobId job);
 
   AgentClient& agent_;

@@ -17,7 +17,9 @@ constexpr std::string_view kFileTag = "sandkeep-download-1";
 constexpr std::string_view kOutputTag = "sandkeep-output-1";
 constexpr std::string_view kFolderTag = "sandkeep-folder-1";
 // Behind a folder's path; the workspace has none before it.
-constexpr std::string_view kArchive = ".zip";
+constexpr std::string_view EndingOf(mcp::ArchiveFormat format) {
+  return format == mcp::ArchiveFormat::kTar ? ".tar" : ".zip";
+}
 constexpr std::string_view kStampTag = "sandkeep-etag-1";
 // Of the HMAC in an ETag.
 constexpr std::size_t kStampBytes = 8;
@@ -116,15 +118,17 @@ std::optional<JobId> LinkClaim::job() const {
   return *std::move(id);
 }
 
-std::optional<std::string> LinkClaim::folder() const {
-  std::string_view name = path.bytes();
-  if (name.size() < kArchive.size() || name.substr(name.size() - kArchive.size()) != kArchive) {
-    return std::nullopt;
+std::optional<ArchivedFolder> LinkClaim::folder() const {
+  for (const mcp::ArchiveFormat format : {mcp::ArchiveFormat::kZip, mcp::ArchiveFormat::kTar}) {
+    const std::string_view ending = EndingOf(format);
+    std::string_view name = path.bytes();
+    if (name.size() < ending.size() || name.substr(name.size() - ending.size()) != ending) continue;
+    name.remove_suffix(ending.size());
+    // `a/.zip` would be the archive of `a/`, which nobody makes a link for.
+    if (!name.empty() && name.back() == '/') return std::nullopt;
+    return ArchivedFolder{std::string(name), format};
   }
-  name.remove_suffix(kArchive.size());
-  // `a/.zip` would be the archive of `a/`, which nobody makes a link for.
-  if (!name.empty() && name.back() == '/') return std::nullopt;
-  return std::string(name);
+  return std::nullopt;
 }
 
 LinkVerdict LinkSigner::JudgeAs(std::string_view tag, const LinkClaim& claim,
@@ -182,7 +186,7 @@ std::string LinkSigner::MakeAs(std::string_view tag, std::string_view public_bas
                     .key = target.key,
                     .expiry = expiry,
                     .epoch = EpochOf(*secrets, target.principal)};
-  return StrCat(public_base, "/dl/", expiry, "/",
+  return StrCat(download_base_.empty() ? public_base : download_base_, "/dl/", expiry, "/",
                 Base64Url(Sign(secrets->keys.front().secret, link, path)), "/", target.key, "/",
                 PercentEncode(path, /*keep_slash=*/true));
 }
@@ -193,8 +197,8 @@ std::string LinkSigner::Make(std::string_view public_base, const mcp::LinkTarget
 }
 
 std::string LinkSigner::MakeForFolder(std::string_view public_base, const mcp::LinkTarget& target,
-                                      std::string_view path) {
-  return MakeAs(kFolderTag, public_base, target, StrCat(path, kArchive));
+                                      std::string_view path, mcp::ArchiveFormat format) {
+  return MakeAs(kFolderTag, public_base, target, StrCat(path, EndingOf(format)));
 }
 
 std::string LinkSigner::MakeForJob(std::string_view public_base, const mcp::LinkTarget& target,

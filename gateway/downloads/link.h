@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/ids.h"
@@ -18,6 +19,11 @@
 #include "gateway/mcp/endpoint.h"
 
 namespace sandkeep {
+
+struct ArchivedFolder {
+  std::string path;  // Empty: the workspace.
+  mcp::ArchiveFormat format = mcp::ArchiveFormat::kZip;
+};
 
 // What a link says, before anything of it is believed.
 struct LinkClaim {
@@ -32,7 +38,7 @@ struct LinkClaim {
   // The job of whose output the path is the name; nullopt: it is a file's.
   std::optional<JobId> job() const;
   // The folder of whose archive the path is the name.
-  std::optional<std::string> folder() const;
+  std::optional<ArchivedFolder> folder() const;
 };
 
 enum class LinkVerdict { kWrong, kExpired, kGood };
@@ -45,9 +51,10 @@ struct LinkOwner {
 
 class LinkSigner : public mcp::LinkMaker {
  public:
-  // Both outlive it.
-  LinkSigner(const LinkBook& book, std::chrono::seconds lifetime, const Clock& clock)
-      : book_(book), lifetime_(lifetime), clock_(clock) {}
+  // Both outlive it. `download_base`: where all links lead; empty: to the base they are asked for.
+  LinkSigner(const LinkBook& book, std::chrono::seconds lifetime, const Clock& clock,
+             std::string download_base = {})
+      : book_(book), lifetime_(lifetime), clock_(clock), download_base_(std::move(download_base)) {}
 
   // An expired link is told from a wrong one only if its signature is right.
   // A job's output is another thing than a file of that path, and so is a folder's archive.
@@ -65,7 +72,7 @@ class LinkSigner : public mcp::LinkMaker {
   std::string Make(std::string_view public_base, const mcp::LinkTarget& target,
                    std::string_view path) override;
   std::string MakeForFolder(std::string_view public_base, const mcp::LinkTarget& target,
-                            std::string_view path) override;
+                            std::string_view path, mcp::ArchiveFormat format) override;
   std::string MakeForJob(std::string_view public_base, const mcp::LinkTarget& target,
                          const JobId& job) override;
   std::chrono::seconds lifetime() const override { return lifetime_; }
@@ -78,6 +85,7 @@ class LinkSigner : public mcp::LinkMaker {
   const LinkBook& book_;
   const std::chrono::seconds lifetime_;
   const Clock& clock_;
+  const std::string download_base_;
 };
 
 }  // namespace sandkeep

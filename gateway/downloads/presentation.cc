@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -27,18 +28,34 @@ bool IsHarmless(std::string_view type) {
          std::find(kRasterTypes.begin(), kRasterTypes.end(), type) != kRasterTypes.end();
 }
 
-// What old readers may take for a name: no quote, no backslash, no percent sign (some decode it),
-// nothing beyond ASCII.
-std::string AsciiName(std::string_view utf8) {
-  std::string ascii;
-  for (const char c : utf8) {
-    const auto byte = static_cast<unsigned char>(c);
-    // One `_` for a whole character: the bytes that continue it are passed over.
-    if ((byte & 0xC0) == 0x80) continue;
-    const bool plain = byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\' && c != '%';
-    ascii += plain ? c : '_';
-  }
-  return ascii;
+// For readers that know no other: curl takes the bytes between the quotes as they are, and of a
+// quote or a backslash there is no spelling that it understands.
+std::string QuotedName(std::string utf8) {
+  std::replace_if(utf8.begin(), utf8.end(), [](char c) { return c == '"' || c == '\\'; }, '_');
+  return utf8;
+}
+
+// Whether all readers of the quoted one see the same name in it: some decode a percent sign, some
+// expect Latin-1.
+bool IsPlain(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '%';
+  });
+}
+
+// Programs that save a file add an ending of their own while it comes (Chromium eleven bytes), and
+// wget keeps nineteen back: what doesn't fit then is cut off with the ending, or not saved at all.
+constexpr std::size_t kSavedNameBytes = 230;
+constexpr std::size_t kMaxEndingBytes = 16;
+
+// As long as may be, with its ending.
+std::string Shortened(std::string name) {
+  if (name.size() <= kSavedNameBytes) return name;
+  std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || name.size() - dot > kMaxEndingBytes) dot = name.size();
+  const std::size_t room = kSavedNameBytes - (name.size() - dot);
+  return StrCat(Utf8Head(std::string_view(name).substr(0, dot), room),
+                std::string_view(name).substr(dot));
 }
 
 // Nothing that a file system or a reader could take for more than a name.
@@ -47,16 +64,15 @@ std::string SafeName(std::string_view name) {
   std::replace_if(
       utf8.begin(), utf8.end(),
       [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)) || c == '/'; }, '_');
-  return utf8;
+  return Shortened(std::move(utf8));
 }
 
 }  // namespace
 
 std::string ContentDisposition(std::string_view kind, std::string_view name) {
   const std::string utf8 = SafeName(name);
-  const std::string ascii = AsciiName(utf8);
-  std::string value = StrCat(kind, "; filename=\"", ascii, "\"");
-  if (ascii != utf8) {
+  std::string value = StrCat(kind, "; filename=\"", QuotedName(utf8), "\"");
+  if (!IsPlain(utf8)) {
     StrAppend(&value, "; filename*=UTF-8''", PercentEncode(utf8, /*keep_slash=*/false));
   }
   return value;

@@ -15,7 +15,8 @@ struct Presentation {
 // `name` is the file's own name, in whatever bytes it has; `mime_type` by its ending.
 Presentation PresentAs(std::string_view name, std::string_view mime_type);
 
-// RFC 6266 with RFC 8187: an ASCII name for old readers, the real one in UTF-8 beside it.
+// RFC 6266 with RFC 8187: the name in quotes for simple readers, and beside it, where that could be
+// misread, percent-encoded for the others, who prefer it.
 std::string ContentDisposition(std::string_view kind, std::string_view name);
 
 }  // namespace sandkeep

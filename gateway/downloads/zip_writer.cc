@@ -4,8 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "common/utf8.h"
-
 namespace sandkeep {
 namespace {
 
@@ -60,15 +58,6 @@ std::uint32_t DosTime(absl::Time time) {
 
 }  // namespace
 
-std::string ZipName(std::string_view path) {
-  std::string name = ToValidUtf8(path);
-  for (char& c : name) {
-    // Folders elsewhere, and drives.
-    if (c == '\\' || c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '_';
-  }
-  return name;
-}
-
 void ZipWriter::EndDeflate::operator()(z_stream* stream) const {
   ::deflateEnd(stream);
   delete stream;
@@ -108,24 +97,23 @@ void ZipWriter::Begin(Entry entry, std::string* out) {
   entries_.push_back(std::move(entry));
 }
 
-void ZipWriter::BeginFile(std::string_view name, std::int64_t size, std::uint32_t mode,
-                          absl::Time modified, std::string* out) {
+void ZipWriter::BeginFile(const ArchiveEntry& file, std::string* out) {
   Entry entry;
-  entry.name = ZipName(name);
+  entry.name = ArchiveName(file.name);
   entry.method = kDeflated;
-  entry.dos_time = DosTime(modified);
-  entry.mode = kRegular | (mode & 0777);
+  entry.dos_time = DosTime(file.modified);
+  entry.mode = kRegular | (file.mode & 0777);
   entry.crc = static_cast<std::uint32_t>(::crc32(0, nullptr, 0));
-  entry.large = size >= kLarge;
+  entry.large = file.size >= kLarge;
   Begin(std::move(entry), out);
   if (stream_ != nullptr) ::deflateReset(stream_.get());
 }
 
-void ZipWriter::AddFolder(std::string_view name, absl::Time modified, std::string* out) {
+void ZipWriter::AddFolder(const ArchiveEntry& folder, std::string* out) {
   Entry entry;
-  entry.name = ZipName(name) + "/";
+  entry.name = ArchiveName(folder.name) + "/";
   entry.method = kStored;
-  entry.dos_time = DosTime(modified);
+  entry.dos_time = DosTime(folder.modified);
   entry.mode = kFolder;
   Begin(std::move(entry), out);
 }

@@ -1,6 +1,6 @@
 // A zip archive made while it is sent: nothing of it is known before but names, and nothing is kept
 // but its directory. Deflated, since readers that can't seek need to see where a file ends; sizes
-// and checksums follow each file. Plain value; any thread.
+// and checksums follow each file.
 #pragma once
 
 #include <zlib.h>
@@ -11,23 +11,20 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/time/time.h"
+#include "gateway/downloads/archive_writer.h"
 
 namespace sandkeep {
 
-class ZipWriter {
+class ZipWriter : public ArchiveWriter {
  public:
   ZipWriter();
 
-  // Each appends to `out` what is to be sent. Names are made harmless: relative, UTF-8, with
-  // nothing that any system would take for a way out. A folder's ends with a slash.
-  void BeginFile(std::string_view name, std::int64_t size, std::uint32_t mode, absl::Time modified,
-                 std::string* out);
-  void Add(std::string_view data, std::string* out);
-  void EndFile(std::string* out);
-  void AddFolder(std::string_view name, absl::Time modified, std::string* out);
+  void BeginFile(const ArchiveEntry& entry, std::string* out) override;
+  void Add(std::string_view data, std::string* out) override;
+  void EndFile(std::string* out) override;
+  void AddFolder(const ArchiveEntry& entry, std::string* out) override;
   // The archive's directory.
-  void Finish(std::string* out);
+  void Finish(std::string* out) override;
 
  private:
   struct Entry {
@@ -53,8 +50,5 @@ class ZipWriter {
   std::vector<Entry> entries_;
   std::int64_t sent_ = 0;
 };
-
-// The name that an entry gets.
-std::string ZipName(std::string_view path);
 
 }  // namespace sandkeep

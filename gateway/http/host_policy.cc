@@ -113,8 +113,28 @@ absl::StatusOr<HostPolicy> HostPolicy::Make(const HostPolicySettings& settings) 
     mistakes.Add(StrCat("MCP_PUBLIC_BASE: `", settings.public_base,
                         "` is not a URL like https://sandbox.example.com"));
   }
+  if (!settings.download_base.empty() && !policy.TakeDownloadBase(settings.download_base)) {
+    mistakes.Add(StrCat("DOWNLOAD_BASE: `", settings.download_base,
+                        "` is not an origin like https://files.example.com, with another name than "
+                        "MCP_PUBLIC_BASE's"));
+  }
   RETURN_IF_ERROR(mistakes.status());
   return policy;
+}
+
+// After the others, none of which it may be: a file that acts must not act as a page of ours.
+bool HostPolicy::TakeDownloadBase(const std::string& url) {
+  download_base_ = WithoutSlashes(url);
+  const std::optional<Origin> base = ParseUrl(download_base_);
+  if (!base.has_value() || !base->path.empty() || AllowsHost(base->host)) return false;
+  download_host_ = base->host;
+  hosts_.push_back(base->host);
+  return true;
+}
+
+bool HostPolicy::IsForDownloads(const HostPort& host) const {
+  return download_host_.has_value() && download_host_->name == host.name &&
+         (download_host_->port.empty() || download_host_->port == host.port);
 }
 
 bool HostPolicy::TakeBase(const std::string& url) {

@@ -24,6 +24,7 @@ struct HostPort {
 struct HostPolicySettings {
   std::string listen_host;                   // SANDBOX_HOST
   std::string public_base;                   // MCP_PUBLIC_BASE; may be empty.
+  std::string download_base = {};            // DOWNLOAD_BASE; may be empty.
   std::vector<std::string> allowed_hosts;    // `name` or `name:port`
   std::vector<std::string> allowed_origins;  // `https://name[:port]`
 };
@@ -38,6 +39,10 @@ class HostPolicy {
   // `host` is the request's, already allowed. `null` never is.
   bool AllowsOrigin(std::string_view origin, const HostPort& host) const;
 
+  // The name that is for downloads alone.
+  bool IsForDownloads(const HostPort& host) const;
+  // DOWNLOAD_BASE without a slash at its end; empty if unset.
+  const std::string& download_base() const { return download_base_; }
   // MCP_PUBLIC_BASE without a slash at its end; empty if unset.
   const std::string& public_base() const { return public_base_; }
   // Its path: empty, or `/…` without a slash at its end.
@@ -46,9 +51,12 @@ class HostPolicy {
  private:
   // False: it is no base.
   bool TakeBase(const std::string& url);
+  bool TakeDownloadBase(const std::string& url);
 
   std::vector<HostPort> hosts_;
   std::vector<std::string> origins_;
+  std::optional<HostPort> download_host_;
+  std::string download_base_;
   std::string public_base_;
   std::string base_path_;
 };

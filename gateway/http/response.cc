@@ -16,13 +16,14 @@ namespace sandkeep::http {
 namespace {
 
 std::string_view ReasonOf(int status) {
-  constexpr std::array<std::pair<int, std::string_view>, 26> kReasons = {{
+  constexpr std::array<std::pair<int, std::string_view>, 27> kReasons = {{
       {200, "OK"},
       {201, "Created"},
       {202, "Accepted"},
       {204, "No Content"},
       {206, "Partial Content"},
       {304, "Not Modified"},
+      {307, "Temporary Redirect"},
       {400, "Bad Request"},
       {401, "Unauthorized"},
       {403, "Forbidden"},

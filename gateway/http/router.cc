@@ -114,14 +114,27 @@ std::optional<Response> Router::CheckHostAndOrigin(Request& request) const {
   return std::nullopt;
 }
 
+std::optional<Response> Router::CheckPlace(const Request& request) const {
+  if (policy_.download_base().empty()) return std::nullopt;
+  const std::optional<HostPort> host = HostPort::Parse(*request.Find("host"));
+  const bool here = host.has_value() && policy_.IsForDownloads(*host);
+  const bool download = absl::StartsWith(request.path, "/dl/");
+  if (here == download) return std::nullopt;
+  if (here) return NotFound();
+  Response moved{.status = 307, .headers = {}, .body = ""};
+  moved.headers.push_back({"Location", StrCat(policy_.download_base(), request.path)});
+  moved.headers.push_back({"Cache-Control", "no-store"});
+  return moved;
+}
+
 Admission Router::Admit(Request& request) {
   const std::string* forwarded = request.Find("x-forwarded-for");
   if (parts_.proxies != nullptr && forwarded != nullptr) {
     request.peer = parts_.proxies->ClientOf(request.peer, *forwarded);
   }
-  if (std::optional<Response> refused = CheckHostAndOrigin(request)) {
-    return Answer(*std::move(refused));
-  }
+  std::optional<Response> refused = CheckHostAndOrigin(request);
+  if (!refused.has_value()) refused = CheckPlace(request);
+  if (refused.has_value()) return Answer(*std::move(refused));
   if (request.path == "/mcp" || request.path == "/mcp/") return AdmitToMcp(request);
   if (absl::StartsWith(request.path, "/dl/")) return AdmitToDownloads(request);
   if (parts_.uploads != nullptr && absl::StartsWith(request.path, "/up/")) {

@@ -14,6 +14,8 @@
 // key comes before all that a client could take for one. `/mcp/` is `/mcp`, without a redirect,
 // which would lose the body. All of it also stands below MCP_PUBLIC_BASE's path.
 //
+// With DOWNLOAD_BASE the name in it has /dl/ and nothing else, and /dl/ elsewhere leads there.
+//
 // Any thread.
 #pragma once
 
@@ -60,6 +62,8 @@ class Router {
  private:
   // nullopt: host and origin are ours.
   std::optional<Response> CheckHostAndOrigin(Request& request) const;
+  // Where downloads have a name of their own, they are found there and nothing else is.
+  std::optional<Response> CheckPlace(const Request& request) const;
   Admission AdmitToMcp(Request& request);
   Admission AdmitToDownloads(const Request& request);
   Admission AdmitToOauth(const Request& request, std::string_view methods);

@@ -93,6 +93,8 @@ struct LinkTarget {
 };
 
 // Makes signed links; the downloads folder has the real one.
+enum class ArchiveFormat { kZip, kTar };
+
 class LinkMaker {
  public:
   virtual ~LinkMaker() = default;
@@ -102,7 +104,7 @@ class LinkMaker {
   // The same for a folder, as an archive of all that is in it when the link is used. An empty path:
   // the workspace.
   virtual std::string MakeForFolder(std::string_view public_base, const LinkTarget& target,
-                                    std::string_view path) = 0;
+                                    std::string_view path, ArchiveFormat format) = 0;
   // The same for all that a job printed, as it is.
   virtual std::string MakeForJob(std::string_view public_base, const LinkTarget& target,
                                  const JobId& job) = 0;

@@ -11,7 +11,7 @@ namespace sandkeep {
 namespace {
 
 // Only ever appended to.
-constexpr std::array<std::string_view, 4> kMigrations = {{R"sql(
+constexpr std::array<std::string_view, 5> kMigrations = {{R"sql(
 CREATE TABLE principals (
   id TEXT NOT NULL PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -162,6 +162,19 @@ UPDATE uploads SET opened_ms = expires_ms - 3600000;
 -- What its sender called it: who asks once more is told what became of it.
 ALTER TABLE upload_files ADD COLUMN sent_as BLOB NOT NULL DEFAULT x'';
 ALTER TABLE upload_files ADD COLUMN sent_id TEXT NOT NULL DEFAULT '';
+)sql",
+                                                          R"sql(
+-- Two files may have one name: what their sender calls them tells them apart.
+CREATE TABLE upload_parts_by_id (
+  upload BLOB NOT NULL REFERENCES uploads (hash) ON DELETE CASCADE,
+  path BLOB NOT NULL,
+  size INTEGER NOT NULL,
+  sent_id TEXT NOT NULL,
+  PRIMARY KEY (upload, path, size, sent_id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO upload_parts_by_id SELECT upload, path, size, '' FROM upload_parts;
+DROP TABLE upload_parts;
+ALTER TABLE upload_parts_by_id RENAME TO upload_parts;
 )sql"}};
 
 // A page that was damaged is otherwise found only when it is needed.

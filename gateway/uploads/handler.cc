@@ -190,28 +190,40 @@ absl::StatusOr<UploadHandler::Item> UploadHandler::ItemOf(Uploads::Grant grant,
 }
 
 v1::WriteFileHeader UploadHandler::HeaderOf(const Item& item, std::int64_t offset) {
-  const mcp::ArrivedFile part{.path = item.sent.path, .size = item.sent.size};
-  v1::WriteFileHeader header = UploadHeader(item.grant.hash, item.grant.request, part);
+  v1::WriteFileHeader header = UploadHeader(item.grant.hash, item.grant.request, item.sent);
   header.set_offset(offset);
   // Many files at once must not end each other; the one that was asked for takes its place.
   if (item.grant.request.folder) header.set_if_etag("-");
   return header;
 }
 
+Async<UploadHandler::Found> UploadHandler::Look(const Item& item) {
+  const v1::WriteFileHeader header = HeaderOf(item, 0);
+  const std::string path = PartPath(header.path(), header.upload());
+  v1::StatFileRequest look;
+  *look.mutable_sandbox() = header.sandbox();
+  look.set_path(path);
+  const absl::StatusOr<v1::FileInfo> part = co_await agent_.StatFile(std::move(look));
+  if (absl::IsNotFound(part.status())) co_return Found{};
+  CO_RETURN_IF_ERROR(part.status());
+  Found found{.received = part->size()};
+  if (part->path() == path) co_return found;
+  found.placed = mcp::ArrivedFile{.path = part->path(), .size = item.sent.size};
+  CO_RETURN_IF_ERROR(co_await uploads_.Arrived(item.grant.hash, item.sent, *found.placed));
+  co_return found;
+}
+
 asio::awaitable<http::Response> UploadHandler::Status(Item item) {
   const bool arrived = uploads_.ArrivedAs(item.grant.hash, item.sent, false).has_value();
   if (arrived) co_return Received(200, item.sent.size, true);
-  const v1::WriteFileHeader header = HeaderOf(item, 0);
-  v1::StatFileRequest look;
-  *look.mutable_sandbox() = header.sandbox();
-  look.set_path(PartPath(header.path(), header.upload()));
-  const absl::StatusOr<v1::FileInfo> part = co_await agent_.StatFile(std::move(look));
-  if (absl::IsNotFound(part.status())) co_return Received(200, 0, false);
-  if (!part.ok()) co_return Told(part.status());
+  auto looking = Look(item);
+  const absl::StatusOr<Found> found = co_await std::move(looking);
+  if (!found.ok()) co_return Told(found.status());
+  if (found->placed.has_value()) co_return Received(200, item.sent.size, true);
   // Of one that is all there only the end is missing, which a PUT alone makes: the last byte is
   // asked for once more.
   const std::int64_t most = std::max<std::int64_t>(item.sent.size - 1, 0);
-  co_return Received(200, std::clamp<std::int64_t>(part->size(), 0, most), false);
+  co_return Received(200, std::clamp<std::int64_t>(found->received, 0, most), false);
 }
 
 asio::awaitable<http::Response> UploadHandler::Take(http::Exchange& exchange, Item item,
@@ -223,9 +235,16 @@ asio::awaitable<http::Response> UploadHandler::Take(http::Exchange& exchange, It
   if (item.grant.filled) {
     co_return Told(absl::OutOfRangeError("one file was asked for, and it has arrived"));
   }
-  auto beginning = uploads_.Begin(item.grant.hash, item.sent.path, item.sent.size);
+  auto beginning = uploads_.Begin(item.grant.hash, item.sent);
   const auto transfer = co_await std::move(beginning);
   if (!transfer.ok()) co_return Told(transfer.status());
+  if (!(*transfer)->is_new() && (first > 0 || !item.sent.id.empty())) {
+    // It may have taken its place without our having heard, or noted, it.
+    auto looking = Look(item);
+    const absl::StatusOr<Found> found = co_await std::move(looking);
+    if (!found.ok()) co_return Told(found.status());
+    if (found->placed.has_value()) co_return co_await Drain(exchange, *found->placed);
+  }
   v1::WriteFileHeader header = HeaderOf(item, first);
   if (!range.has_value()) {
     // A whole file begins anew, whatever an earlier try left.
@@ -263,7 +282,7 @@ asio::awaitable<std::optional<absl::StatusOr<v1::WriteFileResponse>>> UploadHand
     http::Exchange& exchange, v1::WriteFileHeader header, const Uploads::Transfer& transfer) {
   const std::unique_ptr<FileSink> sink = agent_.WriteFile(std::move(header));
   std::string held;
-  Pace pace;
+  Pace pace(patience_);
   for (;;) {
     const auto asked = std::chrono::steady_clock::now();
     auto reading = exchange.ReadPart();
@@ -283,7 +302,7 @@ asio::awaitable<std::optional<absl::StatusOr<v1::WriteFileResponse>>> UploadHand
 
 asio::awaitable<http::Response> UploadHandler::Drain(http::Exchange& exchange,
                                                      mcp::ArrivedFile file) {
-  Pace pace;
+  Pace pace(patience_);
   for (;;) {
     const auto asked = std::chrono::steady_clock::now();
     auto reading = exchange.ReadPart();

@@ -15,11 +15,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "agent/client/agent_client.h"
+#include "common/limits.h"
 #include "common/rel_path.h"
 #include "gateway/http/exchange.h"
 #include "gateway/keys/access_keys.h"
@@ -30,9 +32,10 @@ namespace sandkeep {
 
 class UploadHandler : public http::Handler {
  public:
-  // All outlive it.
-  UploadHandler(AgentClient& agent, Uploads& uploads, const AccessKeys& keys)
-      : agent_(agent), uploads_(uploads), keys_(keys) {}
+  // All outlive it. `patience`: see pace.h.
+  UploadHandler(AgentClient& agent, Uploads& uploads, const AccessKeys& keys,
+                std::chrono::milliseconds patience = kWriteDeadline)
+      : agent_(agent), uploads_(uploads), keys_(keys), patience_(patience) {}
 
   boost::asio::awaitable<void> Handle(http::Exchange& exchange) override;
   bool streams_bodies() const override { return true; }
@@ -47,6 +50,12 @@ class UploadHandler : public http::Handler {
   boost::asio::awaitable<http::Response> Answer(http::Exchange& exchange);
   static absl::StatusOr<Item> ItemOf(Uploads::Grant grant, const std::string& name,
                                      std::int64_t size, const std::string* id);
+  // What the agent has of it: its part, or the file that it became, whose note was lost.
+  struct Found {
+    std::int64_t received = 0;
+    std::optional<mcp::ArrivedFile> placed = {};
+  };
+  Async<Found> Look(const Item& item);
   // Looks, and neither makes nor ends anything.
   boost::asio::awaitable<http::Response> Status(Item item);
   boost::asio::awaitable<http::Response> Take(http::Exchange& exchange, Item item,
@@ -56,8 +65,7 @@ class UploadHandler : public http::Handler {
       http::Exchange& exchange, agent::v1::WriteFileHeader header,
       const Uploads::Transfer& transfer);
   // What is sent again of a file that is there.
-  static boost::asio::awaitable<http::Response> Drain(http::Exchange& exchange,
-                                                      mcp::ArrivedFile file);
+  boost::asio::awaitable<http::Response> Drain(http::Exchange& exchange, mcp::ArrivedFile file);
   // A name that is taken makes room for both.
   Async<agent::v1::WriteFileResponse> TakeFreeName(agent::v1::WriteFileHeader header);
   static agent::v1::WriteFileHeader HeaderOf(const Item& item, std::int64_t offset);
@@ -65,6 +73,7 @@ class UploadHandler : public http::Handler {
   AgentClient& agent_;
   Uploads& uploads_;
   const AccessKeys& keys_;
+  const std::chrono::milliseconds patience_;
   std::atomic<int> streams_{0};
 };
 

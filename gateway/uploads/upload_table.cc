@@ -31,8 +31,17 @@ absl::Status ReadParts(Statement read, std::vector<UploadRow>& rows) {
     ASSIGN_OR_RETURN(const bool more, read.Step());
     if (!more) return absl::OkStatus();
     UploadRow* const row = Find(rows, read.Text(0));
-    if (row != nullptr) row->parts.push_back({.path = read.Text(1), .size = read.Int(2)});
+    if (row == nullptr) continue;
+    row->parts.push_back({.path = read.Text(1), .size = read.Int(2), .id = read.Text(3)});
   }
+}
+
+// A statement of an upload's hash and of a part's path, size and id.
+absl::Status RunFor(const SentFile& part, std::string_view hash,
+                    absl::StatusOr<Statement> statement) {
+  RETURN_IF_ERROR(statement.status());
+  statement->BindBlob(1, hash).BindBlob(2, part.path).Bind(3, part.size);
+  return statement->BindText(4, part.id).Run();
 }
 
 }  // namespace
@@ -61,7 +70,8 @@ absl::StatusOr<std::vector<UploadRow>> UploadTable::Load() {
                    db_.Prepare("SELECT upload, path, size, sent_as, sent_id FROM upload_files "
                                "ORDER BY id"));
   RETURN_IF_ERROR(ReadFiles(std::move(files), rows));
-  ASSIGN_OR_RETURN(Statement parts, db_.Prepare("SELECT upload, path, size FROM upload_parts"));
+  ASSIGN_OR_RETURN(Statement parts,
+                   db_.Prepare("SELECT upload, path, size, sent_id FROM upload_parts"));
   RETURN_IF_ERROR(ReadParts(std::move(parts), rows));
   return rows;
 }
@@ -93,17 +103,16 @@ absl::Status UploadTable::End(std::string_view hash) {
   return set.BindBlob(1, hash).Run();
 }
 
-absl::Status UploadTable::AddPart(std::string_view hash, const mcp::ArrivedFile& part) {
-  ASSIGN_OR_RETURN(
-      Statement add,
-      db_.Prepare("INSERT OR REPLACE INTO upload_parts (upload, path, size) VALUES (?1, ?2, ?3)"));
-  return add.BindBlob(1, hash).BindBlob(2, part.path).Bind(3, part.size).Run();
+absl::Status UploadTable::AddPart(std::string_view hash, const SentFile& part) {
+  return RunFor(part, hash,
+                db_.Prepare("INSERT OR REPLACE INTO upload_parts (upload, path, size, sent_id) "
+                            "VALUES (?1, ?2, ?3, ?4)"));
 }
 
-absl::Status UploadTable::DropPart(std::string_view hash, std::string_view path) {
-  ASSIGN_OR_RETURN(Statement drop,
-                   db_.Prepare("DELETE FROM upload_parts WHERE upload = ?1 AND path = ?2"));
-  return drop.BindBlob(1, hash).BindBlob(2, path).Run();
+absl::Status UploadTable::DropPart(std::string_view hash, const SentFile& part) {
+  return RunFor(part, hash,
+                db_.Prepare("DELETE FROM upload_parts WHERE upload = ?1 AND path = ?2 AND "
+                            "size = ?3 AND sent_id = ?4"));
 }
 
 absl::Status UploadTable::AddFile(std::string_view hash, const UploadedFile& file) {
@@ -113,7 +122,7 @@ absl::Status UploadTable::AddFile(std::string_view hash, const UploadedFile& fil
                                  "VALUES (?1, ?2, ?3, ?4, ?5)"));
     add.BindBlob(1, hash).BindBlob(2, file.file.path).Bind(3, file.file.size);
     RETURN_IF_ERROR(add.BindBlob(4, file.sent_as).BindText(5, file.sent_id).Run());
-    return DropPart(hash, file.sent_as);
+    return DropPart(hash, SentFile{file.sent_as, file.file.size, file.sent_id});
   });
 }
 

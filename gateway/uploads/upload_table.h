@@ -22,7 +22,9 @@ namespace sandkeep {
 struct SentFile {
   std::string path;  // In the workspace, as asked for.
   std::int64_t size = 0;
-  std::string id;  // Of the sender's choice, for one file; empty: none.
+  std::string id = {};  // Of the sender's choice, for one file; empty: none.
+
+  friend bool operator==(const SentFile&, const SentFile&) = default;
 };
 
 struct UploadedFile {
@@ -38,7 +40,7 @@ struct UploadRow {
   absl::Time expires;
   bool done = false;
   std::vector<UploadedFile> files;
-  std::vector<mcp::ArrivedFile> parts;  // That began; `size` is the whole's.
+  std::vector<SentFile> parts;  // That began.
 };
 
 class UploadTable {
@@ -50,8 +52,8 @@ class UploadTable {
   absl::Status Add(const UploadRow& row);
   absl::Status Extend(std::string_view hash, absl::Time expires);
   absl::Status End(std::string_view hash);
-  absl::Status AddPart(std::string_view hash, const mcp::ArrivedFile& part);
-  absl::Status DropPart(std::string_view hash, std::string_view path);
+  absl::Status AddPart(std::string_view hash, const SentFile& part);
+  absl::Status DropPart(std::string_view hash, const SentFile& part);
   // In the part's place.
   absl::Status AddFile(std::string_view hash, const UploadedFile& file);
   // With all that it has.

@@ -30,13 +30,15 @@ absl::Status NoSuchUpload() { return absl::NotFoundError("no such upload"); }
 }  // namespace
 
 agent::v1::WriteFileHeader UploadHeader(std::string_view hash, const mcp::UploadRequest& request,
-                                        const mcp::ArrivedFile& file) {
+                                        const SentFile& file) {
   agent::v1::WriteFileHeader header;
   header.mutable_sandbox()->set_principal(request.principal);
   header.mutable_sandbox()->set_label(request.label);
   header.set_path(file.path);
   header.set_size(file.size);
-  header.set_upload(Sha256(StrCat(hash, ":", file.path, ":", file.size)).substr(0, kPartIdBytes));
+  const std::string named =
+      StrCat(hash, ":", file.path, ":", file.size, file.id.empty() ? "" : ":", file.id);
+  header.set_upload(Sha256(named).substr(0, kPartIdBytes));
   header.set_make_parents(true);
   return header;
 }
@@ -74,14 +76,14 @@ bool Uploads::IsOver(const Upload& upload) const {
 std::int64_t Uploads::UsedBytes(const Upload& upload) {
   std::int64_t used = 0;
   for (const UploadedFile& file : upload.row.files) used += file.file.size;
-  for (const mcp::ArrivedFile& part : upload.row.parts) used += part.size;
+  for (const SentFile& part : upload.row.parts) used += part.size;
   return used;
 }
 
 std::size_t Uploads::NameBytes(const Upload& upload) {
   std::size_t bytes = 0;
   for (const UploadedFile& file : upload.row.files) bytes += file.file.path.size();
-  for (const mcp::ArrivedFile& part : upload.row.parts) bytes += part.path.size();
+  for (const SentFile& part : upload.row.parts) bytes += part.path.size();
   return bytes;
 }
 
@@ -196,9 +198,8 @@ std::optional<mcp::ArrivedFile> Uploads::ArrivedAs(const std::string& hash, cons
   if (upload == uploads_.end() || (sent.id.empty() && !goes_on)) return std::nullopt;
   const UploadRow& row = upload->second.row;
   // What began again under this name is another file.
-  const bool begun = std::any_of(row.parts.begin(), row.parts.end(), [&](const auto& part) {
-    return part.path == sent.path && part.size == sent.size;
-  });
+  const bool begun = std::any_of(row.parts.begin(), row.parts.end(),
+                                 [&](const auto& part) { return part == sent; });
   if (sent.id.empty() && begun) return std::nullopt;
   const auto found = std::find_if(row.files.begin(), row.files.end(), [&](const auto& file) {
     return file.sent_as == sent.path && file.file.size == sent.size && file.sent_id == sent.id;
@@ -207,46 +208,41 @@ std::optional<mcp::ArrivedFile> Uploads::ArrivedAs(const std::string& hash, cons
   return found->file;
 }
 
-absl::Status Uploads::Admit(const std::string& hash, const std::string& path, std::int64_t size,
-                            bool* is_new, absl::Time* end) {
+absl::Status Uploads::Admit(const std::string& hash, const SentFile& sent, bool* is_new,
+                            absl::Time* end) {
   const std::lock_guard lock(mutex_);
   const auto found = uploads_.find(hash);
   if (found == uploads_.end()) return NoSuchUpload();
   Upload& upload = found->second;
-  if (upload.moving.contains(path)) return absl::AbortedError("this file is on its way already");
+  if (upload.moving.contains(sent.path))
+    return absl::AbortedError("this file is on its way already");
   if (StreamsOf(upload.row.request.principal) >= kMaxUploadStreamsEach) {
     return absl::FailedPreconditionError("too many files are on their way at once");
   }
-  std::vector<mcp::ArrivedFile>& parts = upload.row.parts;
-  const auto known = std::find_if(parts.begin(), parts.end(), [&](const mcp::ArrivedFile& part) {
-    return part.path == path && part.size == size;
-  });
-  *is_new = known == parts.end();
-  if (*is_new && UsedBytes(upload) + size > upload.row.request.max_bytes) {
+  std::vector<SentFile>& parts = upload.row.parts;
+  *is_new = std::find(parts.begin(), parts.end(), sent) == parts.end();
+  if (*is_new && UsedBytes(upload) + sent.size > upload.row.request.max_bytes) {
     return absl::ResourceExhaustedError("more than this upload may have");
   }
   if (*is_new && parts.size() + upload.row.files.size() >= kMaxUploadFiles) {
     return absl::ResourceExhaustedError("too many files in one upload");
   }
-  if (*is_new && NameBytes(upload) + path.size() > kMaxUploadNameBytes) {
+  if (*is_new && NameBytes(upload) + sent.path.size() > kMaxUploadNameBytes) {
     return absl::ResourceExhaustedError("the names of one upload's files are too long together");
   }
-  if (*is_new) parts.push_back({path, size});
-  upload.moving.insert(path);
+  if (*is_new) parts.push_back(sent);
+  upload.moving.insert(sent.path);
   *end = EndOf(upload);
   return absl::OkStatus();
 }
 
-Async<std::unique_ptr<Uploads::Transfer>> Uploads::Begin(std::string hash, std::string path,
-                                                         std::int64_t size) {
+Async<std::unique_ptr<Uploads::Transfer>> Uploads::Begin(std::string hash, SentFile sent) {
   bool is_new = false;
   absl::Time end;
-  CO_RETURN_IF_ERROR(Admit(hash, path, size, &is_new, &end));
-  auto transfer = std::make_unique<Transfer>(*this, hash, path, end);
+  CO_RETURN_IF_ERROR(Admit(hash, sent, &is_new, &end));
+  auto transfer = std::make_unique<Transfer>(*this, hash, sent.path, is_new, end);
   if (!is_new) co_return std::move(transfer);
-  auto add = [this, hash, part = mcp::ArrivedFile{path, size}] {
-    return table_.AddPart(hash, part);
-  };
+  auto add = [this, hash, sent] { return table_.AddPart(hash, sent); };
   auto adding = RunOn(thread_.get_executor(), std::move(add));
   CO_RETURN_IF_ERROR(co_await std::move(adding));
   co_return std::move(transfer);
@@ -282,7 +278,7 @@ std::vector<Uploads::Leftover> Uploads::Leftovers() const {
   return leftovers;
 }
 
-Async<bool> Uploads::ClearPart(UploadRow row, mcp::ArrivedFile part) {
+Async<bool> Uploads::ClearPart(UploadRow row, SentFile part) {
   agent::v1::WriteFileHeader header = UploadHeader(row.hash, row.request, part);
   header.set_abandon(true);
   const auto sink = agent_.WriteFile(std::move(header));
@@ -291,22 +287,20 @@ Async<bool> Uploads::ClearPart(UploadRow row, mcp::ArrivedFile part) {
   // What the sandbox itself has put in the way for as long as an upload is remembered stays its.
   const bool given_up = absl::IsInvalidArgument(abandoned) && IsForgotten(row);
   if (!abandoned.ok() && !absl::IsNotFound(abandoned) && !given_up) co_return false;
-  auto drop = [this, hash = row.hash, path = part.path] { return table_.DropPart(hash, path); };
+  auto drop = [this, hash = row.hash, part] { return table_.DropPart(hash, part); };
   auto dropping = RunOn(thread_.get_executor(), std::move(drop));
   CO_RETURN_IF_ERROR(co_await std::move(dropping));
   const std::lock_guard lock(mutex_);
   const auto found = uploads_.find(row.hash);
   if (found == uploads_.end()) co_return true;
-  std::erase_if(found->second.row.parts, [&](const mcp::ArrivedFile& each) {
-    return each.path == part.path && each.size == part.size;
-  });
+  std::erase(found->second.row.parts, part);
   co_return true;
 }
 
 Async<void> Uploads::Clear(std::vector<Leftover> leftovers) {
   for (const auto& [row, forget] : leftovers) {
     bool all = true;
-    for (const mcp::ArrivedFile& part : row.parts) {
+    for (const SentFile& part : row.parts) {
       auto clearing = ClearPart(row, part);
       CO_ASSIGN_OR_RETURN(const bool cleared, co_await std::move(clearing));
       all = all && cleared;
@@ -342,8 +336,7 @@ Async<void> Uploads::Arrived(std::string hash, SentFile sent, mcp::ArrivedFile f
   const std::lock_guard lock(mutex_);
   const auto found = uploads_.find(hash);
   if (found == uploads_.end()) co_return NoSuchUpload();
-  std::erase_if(found->second.row.parts,
-                [&](const mcp::ArrivedFile& part) { return part.path == sent.path; });
+  std::erase(found->second.row.parts, sent);
   found->second.row.files.push_back(arrived);
   co_return absl::OkStatus();
 }

@@ -53,7 +53,7 @@ class Uploads : public mcp::UploadDesk {
   // counts against the cap. ResourceExhausted: there is no more room, or too many files. Aborted:
   // it is on its way already. FailedPrecondition: too many of this principal's are.
   class Transfer;
-  Async<std::unique_ptr<Transfer>> Begin(std::string hash, std::string path, std::int64_t size);
+  Async<std::unique_ptr<Transfer>> Begin(std::string hash, SentFile sent);
   // It has a piece more: its time begins anew, but not beyond kMaxUploadAge.
   Async<void> Extend(std::string hash);
   // It is whole; `file` says what it became.
@@ -87,8 +87,7 @@ class Uploads : public mcp::UploadDesk {
   };
   Count CountOf(const std::string& principal) const;
   static void Wake(Upload& upload);
-  absl::Status Admit(const std::string& hash, const std::string& path, std::int64_t size,
-                     bool* is_new, absl::Time* end);
+  absl::Status Admit(const std::string& hash, const SentFile& sent, bool* is_new, absl::Time* end);
   void Stop(const std::string& hash, const std::string& path);
   bool IsForgotten(const UploadRow& row) const;
   // An upload that is over, with parts, which nobody will finish, or to be forgotten.
@@ -98,7 +97,7 @@ class Uploads : public mcp::UploadDesk {
   };
   std::vector<Leftover> Leftovers() const;
   // False: it may still be there, and is tried again with the next sweep.
-  Async<bool> ClearPart(UploadRow row, mcp::ArrivedFile part);
+  Async<bool> ClearPart(UploadRow row, SentFile part);
   Async<void> Clear(std::vector<Leftover> leftovers);
 
   AgentClient& agent_;
@@ -112,14 +111,16 @@ class Uploads : public mcp::UploadDesk {
 
 // What the agent is told of a file of an upload, from the start.
 agent::v1::WriteFileHeader UploadHeader(std::string_view hash, const mcp::UploadRequest& request,
-                                        const mcp::ArrivedFile& file);
+                                        const SentFile& file);
 
 // A piece of a file is on its way as long as it lives.
 class Uploads::Transfer {
  public:
-  Transfer(Uploads& owner, std::string hash, std::string path, absl::Time end)
-      : owner_(owner), hash_(std::move(hash)), path_(std::move(path)), end_(end) {}
+  Transfer(Uploads& owner, std::string hash, std::string path, bool is_new, absl::Time end)
+      : owner_(owner), hash_(std::move(hash)), path_(std::move(path)), is_new_(is_new), end_(end) {}
   ~Transfer() { owner_.Stop(hash_, path_); }
+  // Nothing of this file came before, as far as is known.
+  bool is_new() const { return is_new_; }
   // Its upload isn't too old yet.
   bool MayGoOn() const { return owner_.clock_.Now() < end_; }
   Transfer(const Transfer&) = delete;
@@ -129,6 +130,7 @@ class Uploads::Transfer {
   Uploads& owner_;
   const std::string hash_;
   const std::string path_;
+  const bool is_new_;
   const absl::Time end_;
 };
 

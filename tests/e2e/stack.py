@@ -28,6 +28,7 @@ EXECUTABLES = {
     "sandkeepctl": "agent/ctl/sandkeepctl",
     "sandkeep-init": "agent/init/sandkeep-init",
     "sandkeep-files": "agent/file_process/sandkeep-files",
+    "sandkeep-imager": "agent/imager/sandkeep-imager",
 }
 START_SECONDS = 60
 PAUSE_SECONDS = 0.02  # between two looks at what is waited for
@@ -145,7 +146,8 @@ class Stack:
         bin_dir = self.state / "bin"
         variables = {"XDG_RUNTIME_DIR": ENGINE_RUN, "STATE_DIR": str(self.state / "agent"),
                      "AGENT_SOCKET": str(self.socket), "INIT_PATH": str(bin_dir / "sandkeep-init"),
-                     "FILES_PATH": str(bin_dir / "sandkeep-files"), **self.agent_settings, **settings}
+                     "FILES_PATH": str(bin_dir / "sandkeep-files"),
+                     "IMAGER_PATH": str(bin_dir / "sandkeep-imager"), **self.agent_settings, **settings}
         self.agent = self._launch("agent", "sandkeep", variables, bin_dir / "sandkeep-agent")
         if wait:
             self._wait_for("agent", self.agent, lambda: self.ctl("info", check=False).returncode == 0)

@@ -5,6 +5,8 @@ import io
 import os
 import re
 import stat
+import subprocess
+import tarfile
 import urllib.parse
 import zipfile
 
@@ -176,3 +178,36 @@ def test_a_folder_of_more_files_than_one_listing_has(alice, label):
     alice.output(label, "mkdir many; cd many; seq 1 2300 | xargs touch")
     body = fetch(alice, link_in(alice.call("present_file", sandbox=label, path="many"))).body
     assert len(zipfile.ZipFile(io.BytesIO(body)).namelist()) == 2300
+
+
+ESCAPES = "mkdir -p t/sub/empty; cd t; printf x >'a\\..\\evil'; printf c >C:evil; printf n >$'new\\nline'; printf d >-rf; " \
+          "ln -s /etc/passwd link; ln -s .. up; mkfifo fifo; printf u >Übersicht; printf s >sub/f; chmod 750 sub/f"
+
+
+@pytest.mark.parametrize("format", ["zip", "tar"])
+def test_nothing_in_an_archive_leaves_the_folder_it_is_unpacked_into(alice, label, tmp_path, format):
+    alice.output(label, ESCAPES)
+    result = alice.call("present_file", sandbox=label, path="t", format=format)
+    answer = fetch(alice, link_in(result))
+    assert f"t.{format}" in answer.headers["content-disposition"] and f"t.{format}, a folder as an archive" in result.text
+    file, out = tmp_path / f"t.{format}", tmp_path / "out"
+    file.write_bytes(answer.body)
+    out.mkdir()
+    unpack = {"zip": ["unzip", "-q", file], "tar": ["tar", "-xf", file]}[format]
+    subprocess.run(unpack, cwd=out, check=True, capture_output=True)
+    names = sorted(os.path.relpath(os.path.join(top, name), out) for top, folders, files in os.walk(out) for name in folders + files)
+    assert names == sorted(["-rf", "C_evil", "a_.._evil", "new_line", "sub", "sub/empty", "sub/f", "Übersicht"])
+    assert sorted(os.listdir(tmp_path)) == ["out", file.name]
+    assert stat.S_IMODE(os.stat(out / "sub" / "f").st_mode) == 0o750
+
+
+def test_a_tar_keeps_names_and_contents_of_any_length(alice, label):
+    deep = "/".join(["Ordner" * 10] * 5)
+    alice.output(label, f"mkdir -p 'many/{deep}'; cd many; seq 1 100000 >'{deep}/琥珀.txt'; : >nothing; head -c 511 /dev/urandom >odd")
+    body = fetch(alice, link_in(alice.call("present_file", sandbox=label, path="many", format="tar"))).body
+    with tarfile.open(fileobj=io.BytesIO(body)) as archive:
+        members = {member.name: member for member in archive}
+        assert members["nothing"].size == 0 and members["odd"].size == 511
+        assert archive.extractfile(f"{deep}/琥珀.txt").read().decode() == "".join(f"{n}\n" for n in range(1, 100001))
+        digest = alice.output(label, "sha256sum <many/odd").split()[0]
+        assert hashlib.sha256(archive.extractfile("odd").read()).hexdigest() == digest

@@ -1,16 +1,19 @@
 """Files come in by a page and by curl, without passing through the model: whole, resumable, capped, and nowhere else."""
 
 import concurrent.futures
+import contextlib
 import hashlib
 import json
+import os
 import re
 import secrets
+import sqlite3
 import subprocess
 import urllib.parse
 
 import pytest
 from mcp_client import McpClient
-from stack import Stack
+from stack import Stack, podman, wait_for
 
 PAGE = re.compile(r"\((http://[^)\s]+/up/[^)\s]+/)\)")
 
@@ -183,3 +186,75 @@ def test_asking_how_much_has_come_makes_nothing_and_ends_nothing(alice, label):
     assert ".part" in alice.output(label, "ls -A in")
     assert put(alice, url, "in/f", b"y", Content_Range="bytes 19-19/20").status == 201
     assert alice.output(label, "cat in/f; ls -A in") == "xxxxxxxxxxyyyyyyyyyyf\n"
+
+
+def test_a_file_that_took_its_place_as_the_gateway_died_is_no_second_one():
+    with Stack() as stack, McpClient(stack.url, stack.key) as client:
+        name, url = open_upload(client, "brief")
+
+        def last():
+            with McpClient(stack.url, stack.key) as sender:
+                return put(sender, url, "f", b"y" * 10, Content_Range="bytes 10-19/20", Upload_Id="a1")
+
+        assert put(client, url, "f", b"x" * 10, Content_Range="bytes 0-9/20", Upload_Id="a1").status == 200
+        # The agent puts it in its place, and the gateway can't note it: its database is another's.
+        with contextlib.closing(sqlite3.connect(stack.state / "gateway" / "gateway.db", isolation_level=None)) as database, \
+                concurrent.futures.ThreadPoolExecutor(1) as pool:
+            database.execute("BEGIN IMMEDIATE")
+            sending = pool.submit(last)
+            wait_for("the file", lambda: client.output("brief", "ls -A").split() == ["f"], 30)
+            stack.kill_gateway()
+            database.execute("ROLLBACK")
+            assert sending.exception() is not None, "nobody was told"
+        stack.start_gateway()
+        path = urllib.parse.urlsplit(url).path + "f"
+        asked = client.send("HEAD", path, headers={"Upload-Length": "20", "Upload-Id": "a1"})
+        assert (asked.headers["upload-offset"], asked.headers["upload-complete"]) == ("20", "?1")
+        assert last().status == 201
+        assert client.output("brief", "cat f; ls -A") == "x" * 10 + "y" * 10 + "f\n"
+        assert "f, 20 bytes" in client.call("wait_upload", sandbox="brief", upload=name).text
+
+
+@pytest.fixture
+def small_volume(tmp_path):
+    """A sandbox whose volume is a file system of 8 MiB: of a kind that can reserve room, or of one that can't."""
+    with Stack(agent_settings={"SANDBOX_MIN_FREE": "0"}) as stack, McpClient(stack.url, stack.key) as client, \
+            contextlib.ExitStack() as undo:
+        client.output("small", "echo here >old.txt")
+        (volume,) = stack.volumes()
+        data = podman("volume", "inspect", "--format", "{{.Mountpoint}}", volume).strip()
+
+        def mount(kind):
+            owner = os.stat(data)
+            image = tmp_path / "image"
+            with open(image, "wb") as file:
+                file.truncate(8 << 20)
+            subprocess.run([f"mkfs.{kind}", "-q", "-F", "-m", "0", image], check=True)
+            subprocess.run(["mount", "-o", "loop", image, data], check=True)
+            undo.callback(subprocess.run, ["umount", "-l", data], check=True)
+            os.chown(data, owner.st_uid, owner.st_gid)
+            os.rmdir(f"{data}/lost+found")
+            stack.kill_agent()
+            stack.start_agent()
+            return data
+
+        yield client, mount
+
+
+@pytest.mark.parametrize("kind", ["ext4", "ext2"])
+def test_an_upload_that_fills_the_disk_leaves_nothing_and_the_next_one_goes_through(small_volume, kind):
+    client, mount = small_volume
+    data = mount(kind)
+    _, url = open_upload(client, "small")
+    if kind == "ext4":
+        refused = put(client, url, "large.bin", b"x" * 1000, Upload_Id="a", Content_Range="bytes 0-999/20000000")
+    else:
+        # Not much more than there is room for: who is refused at the end must still be able to hear it.
+        refused = put(client, url, "large.bin", secrets.token_bytes(8_300_000), Upload_Id="a")
+    assert refused.status == 413 and b"No space left" in refused.body, (refused.status, refused.body)
+    # What has come of it may still become whole, and keeps its room until the person is done.
+    client.send("POST", urllib.parse.urlsplit(url).path)
+    wait_for("what was begun to go", lambda: os.listdir(data) == [], 30)
+    _, url = open_upload(client, "small")
+    assert put(client, url, "fits.bin", b"x" * 1_000_000).status == 201
+    assert os.listdir(data) == ["fits.bin"] and os.stat(f"{data}/fits.bin").st_size == 1_000_000

@@ -52,6 +52,9 @@ Async<v1::DeleteFileResponse> FakeAgentClient::DeleteFile(v1::DeleteFileRequest 
 Async<v1::ListFilesResponse> FakeAgentClient::ListFiles(v1::ListFilesRequest request) {
   return list_files.Call(std::move(request));
 }
+Async<v1::RenderImageResponse> FakeAgentClient::RenderImage(v1::RenderImageRequest request) {
+  return render_image.Call(std::move(request));
+}
 Async<v1::Info> FakeAgentClient::GetInfo(v1::GetInfoRequest request) {
   return get_info.Call(std::move(request));
 }

@@ -317,6 +317,8 @@ class FakeAgentClient : public AgentClient {
   FakeCalls<agent::v1::ThawRequest, agent::v1::Sandbox> thaw{"Thaw"};
   FakeCalls<agent::v1::StatFileRequest, agent::v1::FileInfo> stat_file{"StatFile"};
   FakeCalls<agent::v1::ListFilesRequest, agent::v1::ListFilesResponse> list_files{"ListFiles"};
+  FakeCalls<agent::v1::RenderImageRequest, agent::v1::RenderImageResponse> render_image{
+      "RenderImage"};
   FakeCalls<agent::v1::GetInfoRequest, agent::v1::Info> get_info{"GetInfo"};
   FakeCalls<agent::v1::CollectGarbageRequest, agent::v1::CollectGarbageResponse> collect_garbage{
       "CollectGarbage"};
@@ -339,6 +341,7 @@ class FakeAgentClient : public AgentClient {
   Async<agent::v1::FileInfo> StatFile(agent::v1::StatFileRequest request) override;
   Async<agent::v1::DeleteFileResponse> DeleteFile(agent::v1::DeleteFileRequest request) override;
   Async<agent::v1::ListFilesResponse> ListFiles(agent::v1::ListFilesRequest request) override;
+  Async<agent::v1::RenderImageResponse> RenderImage(agent::v1::RenderImageRequest request) override;
   Async<agent::v1::Info> GetInfo(agent::v1::GetInfoRequest request) override;
   Async<agent::v1::CollectGarbageResponse> CollectGarbage(
       agent::v1::CollectGarbageRequest request) override;

@@ -19,7 +19,7 @@ IMAGE=localhost/sandkeep-sandbox
 guest_packages() {
   printf '%s\n' systemd-sysv dbus udev kmod procps linux-image-cloud-amd64 initramfs-tools
   sk_packages run
-  sk_library_packages "$BUILD"/{gateway/sandkeep-gateway,agent/sandkeep-agent,agent/ctl/sandkeepctl,agent/file_process/sandkeep-files}
+  sk_library_packages "$BUILD"/{gateway/sandkeep-gateway,agent/sandkeep-agent,agent/ctl/sandkeepctl,agent/file_process/sandkeep-files,agent/imager/sandkeep-imager}
 }
 
 hash_input() {

@@ -27,6 +27,7 @@ MEMORY_MIB = 3072
 
 AGENT_ENV = {"SANDBOX_MEMORY": "128m", "SANDBOX_CPUS": "1", "SANDBOX_PIDS": "64", "SANDBOX_NETWORK": "none",
              "SANDBOX_MIN_FREE": "256m", "SANDBOX_MAX": "8", "SANDBOX_SHM": "16m", "FILES_PATH": "/opt/sandkeep/bin/sandkeep-files",
+             "IMAGER_PATH": "/opt/sandkeep/bin/sandkeep-imager",
              "INIT_PATH": "/opt/sandkeep/bin/sandkeep-init"}
 # The emulator forwards a port of the machine's loopback to the guest's one address.
 GATEWAY_ENV = {"SANDBOX_HOST": "0.0.0.0", "SANDBOX_PORT": "8000", "REQUEST_RATE": "0"}

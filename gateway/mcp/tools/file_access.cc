@@ -95,13 +95,15 @@ Async<v1::FileInfo> FindFile(AgentClient& agent, v1::SandboxRef sandbox, RelPath
   co_return info;
 }
 
-Async<std::string> ReadWhole(AgentClient& agent, v1::SandboxRef sandbox, v1::FileInfo info) {
+Async<std::string> ReadStart(AgentClient& agent, v1::SandboxRef sandbox, v1::FileInfo info,
+                             std::int64_t most) {
   std::string bytes;
-  if (info.size() == 0) co_return bytes;
+  const std::int64_t size = std::min(info.size(), most);
+  if (size == 0) co_return bytes;
   v1::ReadFileRequest request;
   *request.mutable_sandbox() = std::move(sandbox);
   request.set_path(info.path());
-  request.set_length(info.size());
+  request.set_length(size);
   request.set_if_etag(info.etag());
   const FileChunkStream stream = agent.ReadFile(std::move(request));
   for (;;) {
@@ -113,10 +115,15 @@ Async<std::string> ReadWhole(AgentClient& agent, v1::SandboxRef sandbox, v1::Fil
     if (!chunk.ok()) co_return chunk.status();
     if (!chunk->has_value()) co_return bytes;
     bytes += (*chunk)->data();
-    if (static_cast<std::int64_t>(bytes.size()) > info.size()) {
+    if (static_cast<std::int64_t>(bytes.size()) > size) {
       co_return absl::InternalError("The agent sent more than was asked.");
     }
   }
+}
+
+Async<std::string> ReadWhole(AgentClient& agent, v1::SandboxRef sandbox, v1::FileInfo info) {
+  const std::int64_t size = info.size();
+  return ReadStart(agent, std::move(sandbox), std::move(info), size);
 }
 
 Async<v1::WriteFileResponse> WriteWhole(AgentClient& agent, v1::WriteFileHeader header,

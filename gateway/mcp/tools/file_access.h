@@ -34,7 +34,10 @@ inline constexpr std::string_view kPathDescription =
 Async<agent::v1::FileInfo> FindFile(AgentClient& agent, agent::v1::SandboxRef sandbox,
                                     RelPath path);
 
-// The whole of it as `info` has it. Aborted: it changed meanwhile.
+// Its first bytes, `most` of them or all, as `info` has it. Aborted: it changed meanwhile.
+Async<std::string> ReadStart(AgentClient& agent, agent::v1::SandboxRef sandbox,
+                             agent::v1::FileInfo info, std::int64_t most);
+// The whole of it.
 Async<std::string> ReadWhole(AgentClient& agent, agent::v1::SandboxRef sandbox,
                              agent::v1::FileInfo info);
 

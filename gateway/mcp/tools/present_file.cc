@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/image_format.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "common/utf8.h"
 #include "gateway/mcp/tools/file_access.h"
-#include "gateway/mcp/tools/image_type.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 #include "gateway/mcp/tools/words.h"
 #include "gateway/mcp/tools/workspace_path.h"
@@ -25,7 +25,13 @@ constexpr std::string_view kWhat =
     "time, and shows you the file if it is an image or a short text. The person doesn't see the "
     "result: put the Markdown line that it gives into your answer. A folder is handed over as a "
     "zip "
-    "archive of what is in it when the link is used.";
+    "or tar archive of what is in it when the link is used.";
+
+// Above either, some clients drop a result, or can't go on with their conversation for good.
+constexpr std::uint32_t kShownPixels = 1568;
+constexpr std::int64_t kShownImageBytes = 700'000;
+// Nothing can be seen on less.
+constexpr std::int64_t kLeastImageBytes = 1024;
 
 // Text inside the brackets of a Markdown link.
 std::string MarkdownText(std::string_view text) {
@@ -62,27 +68,31 @@ std::string LinkText(const Presented& file, std::string_view shown) {
                 MarkdownText(words), "](", file.uri, ")");
 }
 
-void AddImage(std::string bytes, const ImageType& type, ToolResult* result) {
-  result->content.emplace_back(ImageBlock{std::move(bytes), std::string(type.mime_type)});
-}
-
-// Adds the file itself where it can be shown; the words say what was done, or why not.
-std::string_view Show(std::string bytes, std::int64_t size, const EndpointSettings& settings,
-                      ToolResult* result) {
-  if (size == 0) return " The file is empty.";
-  if (bytes.empty()) return " It is too large to be shown here.";
-  if (const std::optional<ImageType> type = ImageTypeOf(bytes)) {
-    if (bytes.size() > settings.image_max_bytes) return " The image is too large to be shown here.";
-    if (std::max(type->width, type->height) > kMaxRenderPixels) {
-      return " The image has too many pixels to be shown here: make a smaller copy to see it.";
-    }
-    AddImage(std::move(bytes), *type, result);
-    return " The image follows.";
+// Adds a short text.
+ShownFile ShowText(std::string bytes, std::int64_t size, const EndpointSettings& settings,
+                   ToolResult* result) {
+  if (size == 0) return {" The file is empty."};
+  if (size > static_cast<std::int64_t>(settings.inline_max_bytes)) {
+    return {" It is too large to be shown here."};
   }
   if (!IsText(bytes)) return {};
-  if (bytes.size() > settings.inline_max_bytes) return " It is too large to be shown here.";
   result->content.emplace_back(TextBlock{std::move(bytes)});
-  return " Its text follows.";
+  return {" Its text follows."};
+}
+
+// Why a picture is only linked. An image that is damaged or too large ends some conversations.
+std::string NotShown(const absl::Status& why) {
+  const bool ours = absl::IsInvalidArgument(why) || absl::IsResourceExhausted(why);
+  return StrCat(" The image can't be shown here: ",
+                ours ? ToStd(why.message()) : "it can't be looked at now", ".");
+}
+
+absl::StatusOr<ArchiveFormat> FormatIn(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const std::optional<std::string> format, arguments.Text("format"));
+  const std::string name = format.value_or("zip");
+  if (name == "zip") return ArchiveFormat::kZip;
+  if (name == "tar") return ArchiveFormat::kTar;
+  return absl::InvalidArgumentError("format must be zip or tar.");
 }
 
 }  // namespace
@@ -95,22 +105,27 @@ ToolDescription PresentFile::Describe(const v1::Info* /*host*/) const {
   description.properties["path"] = Property("string", kPathDescription);
   description.properties["caption"] =
       Property("string", "What the link says; left out, the file's name.");
+  description.properties["format"] =
+      Property("string", "Of a folder's archive: zip, which is the default, or tar.");
   description.required = {"sandbox", "path"};
   description.idempotent = true;
   return description;
 }
 
 Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
-  CO_RETURN_IF_ERROR(arguments.AllowOnly({"sandbox", "path", "caption"}));
+  CO_RETURN_IF_ERROR(arguments.AllowOnly({"sandbox", "path", "caption", "format"}));
   CO_ASSIGN_OR_RETURN(const FileArgument target,
                       co_await RequireFile(agent_, context, arguments, PathKind::kFileOrFolder));
   const v1::SandboxRef& sandbox = target.sandbox;
   CO_ASSIGN_OR_RETURN(const std::optional<std::string> caption, arguments.Text("caption"));
+  CO_ASSIGN_OR_RETURN(const ArchiveFormat format, FormatIn(arguments));
   CO_ASSIGN_OR_RETURN(const v1::FileInfo info, co_await FindFile(agent_, sandbox, target.path));
   const bool folder = info.type() == v1::FileInfo::DIRECTORY;
-  std::string bytes;
+  ToolResult result;
+  result.content.emplace_back(TextBlock{});
+  ShownFile shown{" It holds what is in the folder when the link is used."};
   if (!folder) {
-    CO_ASSIGN_OR_RETURN(bytes, co_await Contents(sandbox, info));
+    CO_ASSIGN_OR_RETURN(shown, co_await Show(sandbox, info, result));
   }
 
   Presented file;
@@ -118,21 +133,19 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
   const std::string_view found = info.path();
   file.name = ToValidUtf8(found.substr(found.rfind('/') + 1));
   file.caption = caption.value_or("");
-  if (folder) file.name = file.name.empty() ? "workspace.zip" : StrCat(file.name, ".zip");
+  if (folder) {
+    const std::string_view ending = format == ArchiveFormat::kTar ? ".tar" : ".zip";
+    file.name = StrCat(file.name.empty() ? "workspace" : file.name, ending);
+  }
   file.size = folder ? -1 : info.size();
   file.lifetime = links_.lifetime();
   const LinkTarget linked{
       .principal = context.principal().text(), .key = info.key(), .generation = info.generation()};
   const std::string& base = context.request.public_base;
-  file.uri = folder ? links_.MakeForFolder(base, linked, found) : links_.Make(base, linked, found);
-  if (const auto image = ImageTypeOf(bytes)) file.mime_type = std::string(image->mime_type);
-  if (file.mime_type.empty()) file.mime_type = settings_.mime_type_of(file.name);
-
-  ToolResult result;
-  result.content.emplace_back(TextBlock{});
-  const std::string_view shown = folder ? " It holds what is in the folder when the link is used."
-                                        : Show(std::move(bytes), info.size(), settings_, &result);
-  std::get<TextBlock>(result.content.front()).text = LinkText(file, shown);
+  file.uri =
+      folder ? links_.MakeForFolder(base, linked, found, format) : links_.Make(base, linked, found);
+  file.mime_type = shown.mime_type.empty() ? settings_.mime_type_of(file.name) : shown.mime_type;
+  std::get<TextBlock>(result.content.front()).text = LinkText(file, shown.words);
   result.content.emplace_back(LinkBlock{.uri = file.uri,
                                         .name = file.name,
                                         .title = OneLine(file.caption, kMaxCaptionBytes),
@@ -141,10 +154,30 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
   co_return result;
 }
 
-Async<std::string> PresentFile::Contents(v1::SandboxRef sandbox, v1::FileInfo info) {
-  const std::size_t most = std::max(settings_.inline_max_bytes, settings_.image_max_bytes);
-  if (info.size() > static_cast<std::int64_t>(most)) co_return std::string();
-  co_return co_await ReadWhole(agent_, std::move(sandbox), std::move(info));
+Async<ShownFile> PresentFile::Show(v1::SandboxRef sandbox, v1::FileInfo info, ToolResult& result) {
+  const auto inlined = static_cast<std::int64_t>(settings_.inline_max_bytes);
+  const std::int64_t read =
+      info.size() <= inlined ? info.size() : static_cast<std::int64_t>(kImageFormatBytes);
+  CO_ASSIGN_OR_RETURN(std::string bytes, co_await ReadStart(agent_, sandbox, info, read));
+  const std::optional<ImageFormat> format = ImageFormatOf(bytes);
+  if (!format) co_return ShowText(std::move(bytes), info.size(), settings_, &result);
+  const std::int64_t most =
+      std::min(static_cast<std::int64_t>(settings_.image_max_bytes), kShownImageBytes);
+  if (most < kLeastImageBytes) co_return ShownFile{" Images aren't shown here."};
+  v1::RenderImageRequest request;
+  *request.mutable_sandbox() = std::move(sandbox);
+  request.set_path(info.path());
+  request.set_max_px(kShownPixels);
+  request.set_max_bytes(most);
+  absl::StatusOr<v1::RenderImageResponse> image = co_await agent_.RenderImage(std::move(request));
+  if (!image.ok()) co_return ShownFile{NotShown(image.status())};
+  result.content.emplace_back(ImageBlock{std::move(*image->mutable_data()), image->mime_type()});
+  std::string words = " The image follows.";
+  if (image->scaled()) {
+    words = StrCat(" The image follows, made smaller to ", image->width(), " x ", image->height(),
+                   " pixels; the link has it whole.");
+  }
+  co_return ShownFile{std::move(words), std::string(MimeTypeOf(*format))};
 }
 
 }  // namespace sandkeep::mcp

@@ -2,10 +2,17 @@
 // image or a short text.
 #pragma once
 
-#include "common/rel_path.h"
+#include <string>
+
 #include "gateway/mcp/tools/tool.h"
 
 namespace sandkeep::mcp {
+
+// What was done to show the file, and as what.
+struct ShownFile {
+  std::string words;
+  std::string mime_type = {};  // Empty: its name says.
+};
 
 class PresentFile : public Tool {
  public:
@@ -17,8 +24,9 @@ class PresentFile : public Tool {
   Async<ToolResult> Call(CallContext& context, Arguments arguments) override;
 
  private:
-  // Its bytes if they may be worth showing; empty otherwise.
-  Async<std::string> Contents(agent::v1::SandboxRef sandbox, agent::v1::FileInfo info);
+  // Adds the file itself, or a smaller picture of it, where it can be shown.
+  Async<ShownFile> Show(agent::v1::SandboxRef sandbox, agent::v1::FileInfo info,
+                        ToolResult& result);
 
   AgentClient& agent_;
   LinkMaker& links_;

@@ -293,7 +293,7 @@ class RandomLifeTest : public AgentTest {
     EXPECT_EQ(difference, "");
   }
 
-  const int seed_ = NumberFrom("SANDKEEP_SEED", static_cast<int>(std::random_device{}() >> 1));
+  const int seed_ = NumberFrom("SANDKEEP_SEED", 1);
   std::mt19937 dice_{static_cast<unsigned>(seed_)};
   std::map<std::string, JobId> busy_;
   std::map<std::string, std::string> files_;  // What `file` says, by label.

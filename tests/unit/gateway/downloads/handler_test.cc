@@ -244,7 +244,9 @@ TEST_F(DownloadTest, AnArchiveIsWholeOrCut) {
   const auto is_whole = [&] {
     RawClient client = Connect();
     const std::string all =
-        client.Send(Get(links_.MakeForFolder("", Target(), "d"), "Connection: close\r\n"))
+        client
+            .Send(Get(links_.MakeForFolder("", Target(), "d", mcp::ArchiveFormat::kZip),
+                      "Connection: close\r\n"))
             .UntilClosed();
     EXPECT_EQ(RawClient::StatusOf(all), 200);
     return all.find("PK\x05\x06") != std::string::npos;

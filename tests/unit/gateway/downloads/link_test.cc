@@ -80,15 +80,29 @@ TEST_F(LinkTest, AJobsOutputIsAnotherThingThanAFileOfThatPath) {
 }
 
 TEST_F(LinkTest, AFoldersArchiveIsAnotherThingThanAFileOfThatName) {
-  const LinkClaim archive = *LinkClaim::Parse(Rest(signer_.MakeForFolder(kBase, Target(), "a/b")));
-  EXPECT_EQ(archive.folder(), "a/b");
+  const auto claim = [&](std::string_view path, mcp::ArchiveFormat format) {
+    return *LinkClaim::Parse(Rest(signer_.MakeForFolder(kBase, Target(), path, format)));
+  };
+  const LinkClaim archive = claim("a/b", mcp::ArchiveFormat::kZip);
+  EXPECT_EQ(archive.folder()->path, "a/b");
+  EXPECT_EQ(archive.folder()->format, mcp::ArchiveFormat::kZip);
+  const LinkClaim tar = claim("a/b.zip", mcp::ArchiveFormat::kTar);
+  EXPECT_EQ(tar.folder()->path, "a/b.zip");
+  EXPECT_EQ(tar.folder()->format, mcp::ArchiveFormat::kTar);
   EXPECT_EQ(signer_.JudgeForFolder(archive, Owner()), LinkVerdict::kGood);
   EXPECT_EQ(signer_.Judge(archive, Owner()), LinkVerdict::kWrong);
   const LinkClaim file = *LinkClaim::Parse(Rest(Make("a/b.zip")));
   EXPECT_EQ(signer_.JudgeForFolder(file, Owner()), LinkVerdict::kWrong);
-  EXPECT_EQ(LinkClaim::Parse(Rest(signer_.MakeForFolder(kBase, Target(), "")))->folder(), "");
-  EXPECT_EQ(LinkClaim::Parse(Rest(Make("a/.zip")))->folder(), std::nullopt);
-  EXPECT_EQ(LinkClaim::Parse(Rest(Make("a.zap")))->folder(), std::nullopt);
+  EXPECT_EQ(claim("", mcp::ArchiveFormat::kZip).folder()->path, "");
+  EXPECT_FALSE(LinkClaim::Parse(Rest(Make("a/.zip")))->folder().has_value());
+  EXPECT_FALSE(LinkClaim::Parse(Rest(Make("a.zap")))->folder().has_value());
+}
+
+TEST_F(LinkTest, AnOriginOfTheirOwnIsWhereAllLead) {
+  LinkSigner elsewhere(book_, seconds(3600), clock_, "https://files.example.com");
+  const std::string link = elsewhere.Make(kBase, Target(), "a");
+  EXPECT_EQ(link.substr(0, 29), "https://files.example.com/dl/");
+  EXPECT_EQ(link.substr(25), signer_.Make(kBase, Target(), "a").substr(kBase.size()));
 }
 
 TEST_F(LinkTest, NoSingleBitMayDiffer) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/strings.h"
 #include "gateway/downloads/byte_range.h"
 #include "gateway/downloads/mime_types.h"
 
@@ -62,23 +63,36 @@ TEST(ByteRangeTest, Table) {
 TEST(ContentDispositionTest, NamesInSeveralScripts) {
   EXPECT_EQ(ContentDisposition("inline", "a b.txt"), R"(inline; filename="a b.txt")");
   EXPECT_EQ(ContentDisposition("attachment", "größe.pdf"),
-            R"(attachment; filename="gr__e.pdf"; filename*=UTF-8''gr%C3%B6%C3%9Fe.pdf)");
+            R"(attachment; filename="größe.pdf"; filename*=UTF-8''gr%C3%B6%C3%9Fe.pdf)");
   EXPECT_EQ(ContentDisposition("attachment", "报告.xlsx"),
-            R"(attachment; filename="__.xlsx"; filename*=UTF-8''%E6%8A%A5%E5%91%8A.xlsx)");
+            R"(attachment; filename="报告.xlsx"; filename*=UTF-8''%E6%8A%A5%E5%91%8A.xlsx)");
   EXPECT_THAT(ContentDisposition("attachment", "отчёт.csv"), HasSubstr("filename*=UTF-8''%D0"));
-  EXPECT_THAT(ContentDisposition("attachment", "دفتر.txt"), HasSubstr("filename=\"____.txt\""));
-  EXPECT_THAT(ContentDisposition("attachment", "😀.png"), HasSubstr("filename=\"_.png\""));
+  EXPECT_THAT(ContentDisposition("attachment", "دفتر.txt"),
+              HasSubstr("filename=\"دفتر.txt\"; filename*="));
+  EXPECT_THAT(ContentDisposition("attachment", "😀.png"),
+              HasSubstr("filename=\"😀.png\"; filename*="));
 }
 
 TEST(ContentDispositionTest, NoNameLeavesItsQuotes) {
   EXPECT_EQ(ContentDisposition("inline", "a\"; x=\"b"),
             R"(inline; filename="a_; x=_b"; filename*=UTF-8''a%22%3B%20x%3D%22b)");
   EXPECT_EQ(ContentDisposition("inline", "a\\b%20c"),
-            R"(inline; filename="a_b_20c"; filename*=UTF-8''a%5Cb%2520c)");
+            R"(inline; filename="a_b%20c"; filename*=UTF-8''a%5Cb%2520c)");
   const std::string broken = ContentDisposition("inline", "a\r\nSet-Cookie: x\xFF");
   EXPECT_EQ(broken.find('\r'), std::string::npos);
   EXPECT_EQ(broken.find('\n'), std::string::npos);
   EXPECT_EQ(broken.find('\xFF'), std::string::npos);
+}
+
+TEST(ContentDispositionTest, ALongNameKeepsItsEndingAndWholeCharacters) {
+  const std::string plain = ContentDisposition("inline", std::string(251, 'a') + ".bin");
+  EXPECT_EQ(plain, StrCat("inline; filename=\"", std::string(226, 'a'), ".bin\""));
+  std::string name;
+  for (int i = 0; i < 83; ++i) name += "琥";
+  const std::string wide = ContentDisposition("inline", name + ".gz");
+  EXPECT_THAT(wide, HasSubstr(StrCat("=\"", name.substr(0, 225), ".gz\";")));
+  EXPECT_THAT(ContentDisposition("inline", "." + std::string(254, 'b')),
+              HasSubstr(StrCat("\".", std::string(229, 'b'), "\"")));
 }
 
 TEST(PresentationTest, OnlyWhatCannotActIsShownInPlace) {

@@ -73,6 +73,7 @@ class GatewayFixture : public testing::Test {
                                                                           .rate = *rate_limit_,
                                                                           .mcp = *transport_,
                                                                           .downloads = *downloads_,
+                                                                          .uploads = uploads_,
                                                                           .oauth = oauth_,
                                                                           .tokens = tokens_});
     auto acceptor = http::Server::Listen(io_, "127.0.0.1", 0);
@@ -113,6 +114,8 @@ class GatewayFixture : public testing::Test {
   LinkSigner links_{link_book_, std::chrono::seconds(3600), clock_};
   MimeTypes types_ = MimeTypes::Load("/nonexistent");
   std::unique_ptr<DownloadHandler> downloads_;
+  // Set by fixtures that hand files in.
+  http::Handler* uploads_ = nullptr;
   // Set by fixtures that sign in.
   http::Handler* oauth_ = nullptr;
   http::TokenBook* tokens_ = nullptr;

@@ -37,6 +37,7 @@ class RawClient {
   }
 
   bool connected() const { return connected_; }
+  int fd() const { return fd_.get(); }
   void Close() { fd_.Reset(); }
 
   RawClient& Send(std::string_view bytes) {

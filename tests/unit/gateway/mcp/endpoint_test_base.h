@@ -38,8 +38,9 @@ class FakeLinks : public LinkMaker {
     return StrCat(public_base, "/dl/signed/", target.key, "/", path);
   }
   std::string MakeForFolder(std::string_view public_base, const LinkTarget& target,
-                            std::string_view path) override {
-    return StrCat(public_base, "/dl/signed/", target.key, "/", path, ".zip");
+                            std::string_view path, ArchiveFormat format) override {
+    const std::string_view ending = format == ArchiveFormat::kTar ? ".tar" : ".zip";
+    return StrCat(public_base, "/dl/signed/", target.key, "/", path, ending);
   }
   std::string MakeForJob(std::string_view public_base, const LinkTarget& target,
                          const JobId& job) override {

@@ -2,11 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "common/strings.h"
 #include "gateway/mcp/base64.h"
-#include "gateway/mcp/tools/image_type.h"
 #include "gateway/mcp/tools/nearest_names.h"
 #include "gateway/mcp/tools/words.h"
 #include "gateway/mcp/versions.h"
@@ -35,41 +32,6 @@ TEST(Base64Test, RefusesWhatIsNotCanonical) {
   for (const std::string_view text : {"Zg", "Zg=", "Zg===", "Zh==", "Z===", "====", "Zm9v ",
                                       "Zm\n=", "Zg==Zg==", "_-==", "=Zg="}) {
     EXPECT_FALSE(FromBase64(text).has_value()) << text;
-  }
-}
-
-TEST(ImageTypeTest, FindsKindAndSize) {
-  const auto png = ImageTypeOf("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\2\x80\0\0\1\xE0"sv);
-  ASSERT_TRUE(png.has_value());
-  EXPECT_EQ(png->mime_type, "image/png");
-  EXPECT_EQ(png->width, 640);
-  EXPECT_EQ(png->height, 480);
-  const auto gif = ImageTypeOf("GIF89a\x80\2\xE0\1"sv);
-  ASSERT_TRUE(gif.has_value());
-  EXPECT_EQ(gif->width, 640);
-  const auto jpeg =
-      ImageTypeOf("\xFF\xD8\xFF\xE0\0\4xx\xFF\xFF\xC0\0\x11\x08\1\xE0\2\x80\3....."sv);
-  ASSERT_TRUE(jpeg.has_value());
-  EXPECT_EQ(jpeg->width, 640);
-  EXPECT_EQ(jpeg->height, 480);
-  const auto webp = ImageTypeOf("RIFF....WEBPVP8X\x0A\0\0\0\0\0\0\0\x7F\2\0\xDF\1\0"sv);
-  ASSERT_TRUE(webp.has_value());
-  EXPECT_EQ(webp->width, 640);
-  EXPECT_EQ(webp->height, 480);
-}
-
-TEST(ImageTypeTest, AnyBytesAreRead) {
-  const std::string_view starts[] = {"\x89PNG\r\n\x1A\n"sv, "GIF89a"sv,           "\xFF\xD8\xFF"sv,
-                                     "RIFF....WEBPVP8L"sv,  "RIFF....WEBPVP8 "sv, ""sv};
-  std::mt19937 random(3);
-  for (int round = 0; round < 5000; ++round) {
-    std::string bytes(starts[round % 6]);
-    const std::size_t size = random() % 60;
-    for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(random());
-    const auto type = ImageTypeOf(bytes);
-    if (type) {
-      EXPECT_GT(type->width, 0);
-    }
   }
 }
 

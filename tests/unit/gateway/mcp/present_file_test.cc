@@ -1,3 +1,4 @@
+#include "common/image_format.h"
 #include "common/limits.h"
 #include "gateway/mcp/base64.h"
 #include "tests/unit/gateway/mcp/endpoint_test_base.h"
@@ -9,6 +10,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+using namespace std::string_literals;
 using namespace std::string_view_literals;
 
 class PresentFileTest : public EndpointTestBase {
@@ -44,12 +46,16 @@ class PresentFileTest : public EndpointTestBase {
   static json::array Blocks(const Reply& reply) { return ResultOf(reply).at("content").as_array(); }
 };
 
-std::string Png(int width, int height) {
-  std::string png("\x89PNG\r\n\x1A\n\0\0\0\rIHDR"sv);
-  for (const int side : {width, height}) {
-    for (const int shift : {24, 16, 8, 0}) png += static_cast<char>(side >> shift & 0xFF);
-  }
-  return png + "rest";
+constexpr std::string_view kPng = "\x89PNG\r\n\x1A\nand so on"sv;
+
+v1::RenderImageResponse Picture(std::string_view mime_type, std::string_view bytes, bool scaled) {
+  v1::RenderImageResponse picture;
+  picture.set_mime_type(std::string(mime_type));
+  picture.set_data(std::string(bytes));
+  picture.set_width(1568);
+  picture.set_height(1045);
+  picture.set_scaled(scaled);
+  return picture;
 }
 
 TEST_F(PresentFileTest, ATextIsShownAndLinked) {
@@ -73,35 +79,81 @@ TEST_F(PresentFileTest, ATextIsShownAndLinked) {
 }
 
 TEST_F(PresentFileTest, AnImageIsShownAndLinked) {
-  const std::string png = Png(640, 480);
-  Has("plot.png", png);
+  Has("plot.png", kPng);
+  agent_.render_image.Answer(Picture("image/png", kPng, false));
   const json::array blocks = Blocks(Present("/workspace/plot.png"));
   ASSERT_EQ(blocks.size(), 3u);
   EXPECT_EQ(blocks[1].at("type").as_string(), "image");
   EXPECT_EQ(blocks[1].at("mimeType").as_string(), "image/png");
-  EXPECT_EQ(std::string_view(blocks[1].at("data").as_string()), Base64(png));
+  EXPECT_EQ(std::string_view(blocks[1].at("data").as_string()), Base64(kPng));
   EXPECT_EQ(blocks[2].at("mimeType").as_string(), "image/png");
+  const v1::RenderImageRequest request = agent_.render_image.requests().at(0);
+  EXPECT_EQ(request.path(), "plot.png");
+  EXPECT_EQ(request.max_px(), 1568u);
+  EXPECT_EQ(request.max_bytes(), 700'000);
+}
+
+TEST_F(PresentFileTest, OfALargeImageOnlyTheHeadIsReadAndASmallerOneShown) {
+  agent_.stat_file.Answer(File("photo.jpg", 8'000'000));
+  v1::FileChunk head;
+  head.set_data("\xFF\xD8\xFF\xE0 and so on.."s.substr(0, kImageFormatBytes));
+  agent_.read_file.Answer({head});
+  agent_.render_image.Answer(Picture("image/webp", "smaller", true));
+  const Reply reply = Present("photo.jpg");
+  EXPECT_EQ(agent_.read_file.requests().at(0).length(),
+            static_cast<std::int64_t>(kImageFormatBytes));
+  EXPECT_THAT(TextOf(reply), HasSubstr("made smaller to 1568 x 1045 pixels; the link has it "
+                                       "whole."));
+  const json::array blocks = Blocks(reply);
+  ASSERT_EQ(blocks.size(), 3u);
+  EXPECT_EQ(blocks[1].at("mimeType").as_string(), "image/webp");
+  EXPECT_EQ(blocks[2].at("mimeType").as_string(), "image/jpeg") << "the link's is the file's own";
 }
 
 TEST_F(PresentFileTest, AnImageThatWouldEndTheConversationIsOnlyLinked) {
-  Has("wide.png", Png(9000, 10));
-  const Reply wide = Present("wide.png");
-  EXPECT_EQ(Blocks(wide).size(), 2u);
-  EXPECT_THAT(TextOf(wide), HasSubstr("too many pixels"));
+  Has("broken.png", kPng);
+  agent_.render_image.Fail(absl::InvalidArgumentError("it is damaged"));
+  const Reply broken = Present("broken.png");
+  EXPECT_EQ(Blocks(broken).size(), 2u);
+  EXPECT_FALSE(IsToolError(broken));
+  EXPECT_THAT(TextOf(broken), HasSubstr("The image can't be shown here: it is damaged."));
+  Has("bomb.png", kPng);
+  agent_.render_image.Fail(absl::ResourceExhaustedError("it takes too much to look at"));
+  EXPECT_THAT(TextOf(Present("bomb.png")), HasSubstr("it takes too much to look at."));
+  Has("later.png", kPng);
+  agent_.render_image.Fail(absl::UnavailableError("sandkeep-agent isn't answering on /run/x"));
+  const Reply later = Present("later.png");
+  EXPECT_EQ(Blocks(later).size(), 2u);
+  EXPECT_THAT(TextOf(later), Not(HasSubstr("/run/x")));
   Has("text.png", "no image at all");
   EXPECT_EQ(Blocks(Present("text.png"))[1].at("type").as_string(), "text");
-  Has("broken.png", "\x89PNG\r\n\x1A\n\0"sv);
-  EXPECT_EQ(Blocks(Present("broken.png")).size(), 2u);
 }
 
-TEST_F(PresentFileTest, WhatIsTooLargeIsOnlyLinkedAndNotRead) {
+TEST_F(PresentFileTest, AnOperatorMayLowerWhatIsShownOrForbidIt) {
+  settings_.image_max_bytes = 100'000;
+  Has("plot.png", kPng);
+  agent_.render_image.Answer(Picture("image/png", kPng, false));
+  EXPECT_EQ(Blocks(Present("plot.png")).size(), 3u);
+  EXPECT_EQ(agent_.render_image.requests().back().max_bytes(), 100'000);
+  settings_.image_max_bytes = 0;
+  Has("plot.png", kPng);
+  EXPECT_EQ(Blocks(Present("plot.png")).size(), 2u);
+  EXPECT_EQ(agent_.render_image.requests().size(), 1u);
+}
+
+TEST_F(PresentFileTest, WhatIsTooLargeIsOnlyLinkedAndNotReadWhole) {
   agent_.stat_file.Answer(File("big.txt", 50'000'000));
+  v1::FileChunk head;
+  head.set_data("sixteen letters.");
+  agent_.read_file.Answer({head});
   const Reply reply = Present("big.txt");
   EXPECT_EQ(Blocks(reply).size(), 2u);
   EXPECT_THAT(TextOf(reply), HasSubstr("50.0 MB"));
   EXPECT_THAT(TextOf(reply), HasSubstr("too large to be shown"));
-  EXPECT_TRUE(agent_.read_file.requests().empty());
-  Has("long.txt", std::string(settings_.inline_max_bytes + 1, 'x'));
+  EXPECT_EQ(agent_.read_file.requests().back().length(), 16);
+  agent_.stat_file.Answer(
+      File("long.txt", static_cast<std::int64_t>(settings_.inline_max_bytes + 1)));
+  agent_.read_file.Answer({head});
   EXPECT_EQ(Blocks(Present("long.txt")).size(), 2u);
   Has("full.txt", std::string(settings_.inline_max_bytes, 'x'));
   EXPECT_EQ(Blocks(Present("full.txt")).size(), 3u);
@@ -174,6 +226,9 @@ TEST_F(PresentFileTest, AFolderIsHandedOverAsAnArchive) {
   ASSERT_EQ(blocks.size(), 2u);
   EXPECT_FALSE(blocks[1].as_object().contains("size"));
   EXPECT_TRUE(agent_.read_file.requests().empty());
+  agent_.stat_file.Answer(folder);
+  EXPECT_THAT(TextOf(Present("my site", R"(,"format":"tar")")), EndsWith("/my site.tar)"));
+  EXPECT_THAT(TextOf(Present("my site", R"(,"format":"rar")")), HasSubstr("must be zip or tar"));
   folder.clear_path();
   agent_.stat_file.Answer(folder);
   EXPECT_THAT(TextOf(Present("/workspace")), HasSubstr("[workspace.zip]("));

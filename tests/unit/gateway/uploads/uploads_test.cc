@@ -55,8 +55,10 @@ class UploadsTest : public testing::Test {
   std::string HashOf(const mcp::OpenedUpload& opened) {
     return uploads_->Find(TokenOf(opened))->hash;
   }
-  absl::Status Begin(const std::string& hash, std::string path, std::int64_t size) {
-    return runner_.Await(uploads_->Begin(hash, std::move(path), size)).status();
+  absl::Status Begin(const std::string& hash, std::string path, std::int64_t size,
+                     std::string id = "") {
+    SentFile sent{.path = std::move(path), .size = size, .id = std::move(id)};
+    return runner_.Await(uploads_->Begin(hash, std::move(sent))).status();
   }
   void Sweep() {
     auto sweep = [](Uploads& uploads) -> Async<void> {
@@ -101,9 +103,28 @@ TEST_F(UploadsTest, NoMoreBytesThanWereAskedForWhateverBegins) {
   EXPECT_TRUE(absl::IsResourceExhausted(Begin(hash, "b", 60)));
 }
 
+TEST_F(UploadsTest, TwoFilesOfOneNameAreToldApartByTheirIds) {
+  const mcp::OpenedUpload opened = Open(100);
+  const std::string hash = HashOf(opened);
+  EXPECT_EQ(Begin(hash, "a", 40, "one"), absl::OkStatus());
+  EXPECT_EQ(Begin(hash, "a", 40, "two"), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(Begin(hash, "a", 40, "three")));
+  const mcp::UploadRequest request = uploads_->Find(TokenOf(opened))->request;
+  const auto part = [&](std::string id) {
+    return UploadHeader(hash, request, {"a", 40, std::move(id)}).upload();
+  };
+  EXPECT_NE(part("one"), part("two"));
+  EXPECT_NE(part(""), part("one"));
+  Start();
+  EXPECT_EQ(runner_.Await(uploads_->Arrived(hash, {"a", 40, "one"}, {"a", 40})), absl::OkStatus());
+  EXPECT_EQ(uploads_->Find(TokenOf(opened))->left_bytes, 20) << "of the other one's part too";
+  Start();
+  EXPECT_EQ(runner_.Await(uploads_->Begin(hash, {"a", 40, "two"}))->get()->is_new(), false);
+}
+
 TEST_F(UploadsTest, OnePieceOfAFileAtATime) {
   const std::string hash = HashOf(Open());
-  const auto moving = runner_.Await(uploads_->Begin(hash, "a", 10));
+  const auto moving = runner_.Await(uploads_->Begin(hash, {"a", 10}));
   ASSERT_TRUE(moving.ok());
   EXPECT_TRUE(absl::IsAborted(Begin(hash, "a", 10)));
   EXPECT_EQ(Begin(hash, "b", 10), absl::OkStatus());
@@ -172,7 +193,7 @@ TEST_F(UploadsTest, RoomThatNobodyWillFillIsGivenBackThoughNobodyCallsAgain) {
 TEST_F(UploadsTest, NoPieceExtendsAnUploadBeyondADay) {
   const mcp::OpenedUpload opened = Open();
   const std::string hash = HashOf(opened);
-  const auto moving = runner_.Await(uploads_->Begin(hash, "slow", 10));
+  const auto moving = runner_.Await(uploads_->Begin(hash, {"slow", 10}));
   for (int hour = 0; hour < 23; ++hour) {
     clock_.Advance(absl::Hours(1));
     EXPECT_EQ(runner_.Await(uploads_->Extend(hash)), absl::OkStatus());
@@ -185,7 +206,7 @@ TEST_F(UploadsTest, NoPieceExtendsAnUploadBeyondADay) {
 
 TEST_F(UploadsTest, WhatIsOnItsWayMayComeToItsEnd) {
   const mcp::OpenedUpload opened = Open();
-  auto moving = runner_.Await(uploads_->Begin(HashOf(opened), "large", 10));
+  auto moving = runner_.Await(uploads_->Begin(HashOf(opened), {"large", 10}));
   clock_.Advance(absl::FromChrono(kUploadLifetime) + absl::Seconds(1));
   EXPECT_TRUE(uploads_->Find(TokenOf(opened)).ok());
   moving->reset();
@@ -225,7 +246,7 @@ TEST_F(UploadsTest, OnePrincipalSendsNotTooManyFilesAtOnce) {
   const std::string hash = HashOf(Open());
   std::vector<std::unique_ptr<Uploads::Transfer>> moving;
   for (int i = 0; i < kMaxUploadStreamsEach; ++i) {
-    moving.push_back(*runner_.Await(uploads_->Begin(hash, StrCat("f", i), 1)));
+    moving.push_back(*runner_.Await(uploads_->Begin(hash, {StrCat("f", i), 1})));
   }
   EXPECT_TRUE(absl::IsFailedPrecondition(Begin(HashOf(Open()), "one more", 1)));
   moving.pop_back();
@@ -253,7 +274,7 @@ TEST_F(UploadsTest, AFileThatArrivedIsKnownByItsId) {
 }
 
 TEST(PaceTest, OnlyTimeSpentWaitingForTooLittleCounts) {
-  Pace pace;
+  Pace pace(kWriteDeadline);
   EXPECT_TRUE(pace.Keeps(kWriteDeadline - std::chrono::seconds(1), 1));
   EXPECT_TRUE(pace.Keeps(std::chrono::seconds(1), kHttpPieceBytes));
   EXPECT_TRUE(pace.Keeps(kWriteDeadline / 2, kHttpPieceBytes - 1));
