@@ -33,13 +33,11 @@ class UploadHandlerTest : public GatewayFixture {
     agent_.stat_file.AnswerAlways([](const auto&) { return absl::NotFoundError("no such file"); });
   }
   ~UploadHandlerTest() override {
-    // What it hands on to is gone before the fixture's own end.
+    // What it hands on to is gone before the fixture's own end; by then every answer was given.
     io_.stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
     server_.reset();
-    io_.restart();
-    io_.poll();
   }
 
   std::string NewPage() {
