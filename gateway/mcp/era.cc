@@ -1,5 +1,7 @@
 #include "gateway/mcp/era.h"
 
+#include <algorithm>
+#include <array>
 #include <boost/json/array.hpp>
 #include <optional>
 #include <string_view>
@@ -20,7 +22,8 @@ constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersio
 constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 constexpr std::string_view kReservedPrefix = "io.modelcontextprotocol/";
 
-constexpr std::string_view kTaskMethods = "tasks/";
+constexpr std::array<std::string_view, 3> kTaskMethods = {"tasks/get", "tasks/update",
+                                                          "tasks/cancel"};
 
 constexpr std::string_view kEncodedPrefix = "=?base64?";
 constexpr std::string_view kEncodedSuffix = "?=";
@@ -104,7 +107,7 @@ const json::value* NameOf(const Message& message) {
     return message.params.if_contains("name");
   }
   if (message.method == "resources/read") return message.params.if_contains("uri");
-  if (std::string_view(message.method).substr(0, kTaskMethods.size()) == kTaskMethods) {
+  if (std::find(kTaskMethods.begin(), kTaskMethods.end(), message.method) != kTaskMethods.end()) {
     return message.params.if_contains("taskId");
   }
   return nullptr;

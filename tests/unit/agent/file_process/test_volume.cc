@@ -35,11 +35,14 @@ void Folder(const fs::path& path, mode_t mode, uid_t owner) {
   if (::chown(path.c_str(), owner, owner) != 0) std::abort();
 }
 
+// From within its folder: an address has room for short paths only.
 void BindSocket(const fs::path& path) {
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
+  const UniqueFd folder(::open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const std::string name = StrCat("/proc/self/fd/", folder.get(), "/", path.filename().string());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  name.copy(address.sun_path, sizeof address.sun_path - 1);
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
 }
 
