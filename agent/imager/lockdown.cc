@@ -23,12 +23,11 @@ int LimitResources() {
   // Whoever waits for a command comes first.
   constexpr int kNice = 10;
   if (::setpriority(PRIO_PROCESS, 0, kNice) != 0) return errno;
-  // The sanitizers' shadow is terabytes of addresses.
-  if constexpr (!kSanitized) {
-    if (const int error = Limit(RLIMIT_AS, kImagerMemoryBytes); error != 0) return error;
-  }
   if (const int error = Limit(RLIMIT_CPU, kImagerCpuSeconds); error != 0) return error;
   if (const int error = Limit(RLIMIT_CORE, 0); error != 0) return error;
+  // The sanitizers' shadow is terabytes of addresses, and they look for leaks in /proc at the end.
+  if (kSanitized) return 0;
+  if (const int error = Limit(RLIMIT_AS, kImagerMemoryBytes); error != 0) return error;
   return Limit(RLIMIT_NOFILE, 0);
 }
 
@@ -36,7 +35,7 @@ int LimitResources() {
 
 int GiveUpAll() {
   if (const int error = LimitResources(); error != 0) return error;
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return errno;
+  if (!kSanitized && ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return errno;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
   SyscallFilter filter;
   // A file in, a picture out, and why there is none.
