@@ -1,7 +1,5 @@
 #include "agent/jobs/pump.h"
 
-#include <fcntl.h>
-
 #include <boost/asio/post.hpp>
 #include <utility>
 
@@ -18,11 +16,6 @@ using boost::system::error_code;
 
 // At a command's end: what its last writes left, few bytes each, and the end of file.
 constexpr int kDrainTries = 64;
-// What a pipe holds as it is made: a turn that moves as much found it full.
-constexpr std::int64_t kPipeBytes = 64 << 10;
-// Of a flood's: an eighth of the turns, each as long as before. Not of every pipe, since a user's
-// pipes share what the kernel gives them (64 MiB), and then get next to nothing.
-constexpr int kFloodPipeBytes = 512 << 10;
 
 }  // namespace
 
@@ -93,7 +86,6 @@ void Pump::Turn(int tries) {
     Wait();
   }
   if (taken.bytes == 0) return;
-  if (taken.bytes >= kPipeBytes) Widen();
   if (status.ok() && std::exchange(complained_, false)) {
     Log(Severity::kInfo, "spool.goes_on", {{"job", name_}});
   }
@@ -113,12 +105,6 @@ void Pump::Wait() {
     if (!failed && self->state_ == State::kWaiting) self->Turn();
   };
   waiter_.async_wait(asio::posix::descriptor_base::wait_read, std::move(readable));
-}
-
-// Where the kernel says no, it stays as it is.
-void Pump::Widen() {
-  if (std::exchange(widened_, true) || !pipe_) return;
-  (void)::fcntl(pipe_.get(), F_SETPIPE_SZ, kFloodPipeBytes);
 }
 
 // As long as a pipe is registered, each write to it wakes the I/O thread, waited for or not.

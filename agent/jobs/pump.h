@@ -54,7 +54,6 @@ class Pump : public std::enable_shared_from_this<Pump> {
   absl::Status TakeTurn(int tries, Spool::Taken* taken);
   void Wait();
   void Unwatch();
-  void Widen();
   void Pause(State state, std::chrono::milliseconds time);
   void PostTurn();
   void Stuck(const absl::Status& why);
@@ -72,7 +71,6 @@ class Pump : public std::enable_shared_from_this<Pump> {
   bool armed_ = false;
   int wait_ = 0;
   bool complained_ = false;
-  bool widened_ = false;
 };
 
 }  // namespace sandkeep
