@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -18,6 +19,8 @@ namespace sandkeep {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
+// However full the disk was at the first start: SANDBOX_MIN_FREE guards it.
+constexpr std::int64_t kLeastPrincipalDisk = std::int64_t{4} << 30;
 
 absl::StatusOr<std::string> ReadOwn(const std::string& path, const UniqueFd& file) {
   struct stat info;
@@ -128,7 +131,8 @@ absl::StatusOr<Secret> KeySecret(const std::string& state_dir, Random& random) {
 
 absl::StatusOr<std::int64_t> FirstPrincipalDisk(const std::string& state_dir, std::int64_t free) {
   const std::string path = StrCat(state_dir, "/principal-disk");
-  ASSIGN_OR_RETURN(const std::string text, ReadOrMake(path, StrCat(free / 2, "\n")));
+  const std::int64_t fresh = std::max(free / 2, kLeastPrincipalDisk);
+  ASSIGN_OR_RETURN(const std::string text, ReadOrMake(path, StrCat(fresh, "\n")));
   std::int64_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
   if (error != std::errc() || bytes <= 0 || std::string_view(end) != "\n") {

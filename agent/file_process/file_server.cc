@@ -128,7 +128,7 @@ absl::Status FileServer::Handle(Frame frame) {
     case Request::kAddVolume:
       return Answer(id, AddVolume(request.add_volume(), frame));
     case Request::kDropVolume:
-      volumes_.erase(request.drop_volume().volume());
+      DropVolume(request.drop_volume().volume());
       return Answer(id, 0);
     case Request::kStat:
       return Stat(id, request.stat());
@@ -280,6 +280,12 @@ absl::Status FileServer::Delete(std::uint64_t id, const files::v1::Delete& reque
   return Send(reply);
 }
 
+void FileServer::DropVolume(std::uint64_t handle) {
+  volumes_.erase(handle);
+  // Nobody can ask for the rest of them.
+  absl::erase_if(walks_, [handle](const auto& walk) { return walk.second.volume == handle; });
+}
+
 absl::Status FileServer::Measure(std::uint64_t id, const files::v1::Measure& request) {
   std::uint64_t name = request.walk();
   if (request.give_up()) {
@@ -293,12 +299,12 @@ absl::Status FileServer::Measure(std::uint64_t id, const files::v1::Measure& req
     Measurement walk;
     if (const int error = walk.Begin(volume, request.path()); error != 0) return Answer(id, error);
     name = next_walk_++;
-    walks_.emplace(name, std::move(walk));
+    walks_.emplace(name, Walk{request.volume(), std::move(walk)});
   }
   const auto found = walks_.find(name);
   if (found == walks_.end()) return Answer(id, EBADF);
-  const bool done = found->second.GoOn(std::chrono::steady_clock::now() + kMeasureTurn);
-  const Measures& measures = found->second.measures();
+  const bool done = found->second.tree.GoOn(std::chrono::steady_clock::now() + kMeasureTurn);
+  const Measures& measures = found->second.tree.measures();
   Reply reply;
   reply.set_id(id);
   files::v1::Measured& measured = *reply.mutable_measured();

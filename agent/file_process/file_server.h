@@ -40,6 +40,7 @@ class FileServer {
   absl::Status Commit(std::uint64_t id, const files::v1::Commit& request);
   absl::Status Delete(std::uint64_t id, const files::v1::Delete& request);
   absl::Status Measure(std::uint64_t id, const files::v1::Measure& request);
+  void DropVolume(std::uint64_t handle);
   absl::Status Pong(std::uint64_t id);
   absl::Status Answer(std::uint64_t id, int error);
   // -1: no such volume.
@@ -51,7 +52,11 @@ class FileServer {
   std::uint64_t next_file_ = 1;
   absl::flat_hash_map<std::uint64_t, NewFile> files_;
   std::uint64_t next_walk_ = 1;
-  absl::flat_hash_map<std::uint64_t, Measurement> walks_;
+  struct Walk {
+    std::uint64_t volume = 0;
+    Measurement tree;
+  };
+  absl::flat_hash_map<std::uint64_t, Walk> walks_;
 };
 
 }  // namespace sandkeep

@@ -67,8 +67,8 @@ Async<NetworkHelper> PodmanEngine::Network() {
   if (options_.network == SandboxNetwork::kNone) co_return NetworkHelper::kNone;
   if (options_.network == SandboxNetwork::kInternet) {
     co_return absl::FailedPreconditionError(
-        "SANDBOX_NETWORK=internet needs the filter of the systemd unit: install it, or set full "
-        "or none");
+        "SANDBOX_NETWORK=internet isn't served by this version yet, with the systemd unit or "
+        "without it: set full (with full-network.conf where the unit runs) or none");
   }
   CO_ASSIGN_OR_RETURN(const EngineVersion version, co_await Version());
   if (KnowsPasta(version) && IsInstalled("pasta")) co_return NetworkHelper::kPasta;

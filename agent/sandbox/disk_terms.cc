@@ -60,6 +60,12 @@ std::string TooMuch(const DiskStanding& standing, const DiskTerms& terms) {
   return "";
 }
 
+DiskTerms UsedUp(const DiskStanding& standing, const DiskTerms& terms) {
+  return {.sandbox = IsOver(standing.charged, terms.sandbox) ? terms.sandbox : 0,
+          .principal = IsOver(standing.of_principal, terms.principal) ? terms.principal : 0,
+          .floor = standing.free < terms.floor ? terms.floor : 0};
+}
+
 bool HasRoomAgain(const DiskStanding& standing, const DiskTerms& terms) {
   return IsWellUnder(standing.charged, terms.sandbox) &&
          IsWellUnder(standing.of_principal, terms.principal) &&

@@ -46,6 +46,8 @@ struct DiskStanding {
 // Why what runs in it is to wait, in words for the model, with the remedy. Empty: it isn't. Only
 // what grows has to: who makes room must be able to.
 std::string TooMuch(const DiskStanding& standing, const DiskTerms& terms);
+// Of the limits, those that are used up.
+DiskTerms UsedUp(const DiskStanding& standing, const DiskTerms& terms);
 // There is room again, with some to spare: what waits may go on.
 bool HasRoomAgain(const DiskStanding& standing, const DiskTerms& terms);
 // What is left until the nearest limit.

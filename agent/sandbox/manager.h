@@ -114,6 +114,7 @@ class Manager : public SandboxManager {
     bool busy = false;      // Something ran: what it did since isn't known.
     std::int64_t free = 0;  // Of the machine's disk.
     std::int64_t base = 0;  // What growth is counted from.
+    DiskTerms waits_for;    // What was used up when it was last paused.
   };
   DiskTerms Terms() const;
   DiskStanding StandingOf(const Sandbox& sandbox, const SandboxView& view) const;

@@ -31,6 +31,11 @@ bool HasProcesses(const SandboxView& view) {
   return view.snapshot.running_jobs > 0 || view.activity.left_behind > 0;
 }
 
+// Nothing that is frozen writes.
+bool MayWrite(const SandboxView& view) {
+  return HasProcesses(view) && view.snapshot.state != SandboxState::kFrozen;
+}
+
 }  // namespace
 
 DiskTerms Manager::Terms() const {
@@ -97,7 +102,7 @@ bool Manager::IsDue(const Sandbox& sandbox, const SandboxView& view) const {
   const auto found = disk_looks_.find(sandbox.key());
   if (found == disk_looks_.end()) return HasProcesses(view);
   const DiskLook& look = found->second;
-  const bool changes = view.paused || look.busy || HasProcesses(view);
+  const bool changes = view.paused || look.busy || MayWrite(view);
   if (!changes && view.snapshot.last_used <= look.used) return false;
   const DiskStanding standing = StandingOf(sandbox, view);
   const bool urgent = view.paused || look.free - standing.free > RoomLeft(standing, Terms()) / 2;
@@ -135,7 +140,7 @@ boost::asio::awaitable<void> Manager::LookAt(std::shared_ptr<Sandbox> sandbox) {
   look.at = now;
   look.cost = now - began;
   look.used = before.snapshot.last_used;
-  look.busy = HasProcesses(before);
+  look.busy = MayWrite(before);
   look.free = host->disk_free;
   if (!use.known()) co_return;
   sandbox->NoteDiskUse(use);
@@ -153,12 +158,15 @@ boost::asio::awaitable<void> Manager::Enforce(std::shared_ptr<Sandbox> sandbox,
                                               DiskStanding standing) {
   const SandboxView view = sandbox->View();
   const std::string reason = TooMuch(standing, Terms());
+  DiskTerms& waits_for = disk_looks_[sandbox->key()].waits_for;
   if (!reason.empty() && HasProcesses(view)) {
+    waits_for = UsedUp(standing, Terms());
     (co_await sandbox->PauseJobs(reason, standing.charged)).IgnoreError();
     co_return;
   }
   if (!view.paused) co_return;
-  if (!HasProcesses(view) || HasRoomAgain(standing, Terms())) {
+  // Limits that it never met keep it from nothing.
+  if (!HasProcesses(view) || HasRoomAgain(standing, waits_for)) {
     (co_await sandbox->GoOn()).IgnoreError();
   } else {
     // Somebody may have continued what was stopped.

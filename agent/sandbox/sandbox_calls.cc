@@ -10,6 +10,12 @@
 #include "common/strings.h"
 
 namespace sandkeep {
+namespace {
+
+// Each begins with a start of the container, if that has gone.
+constexpr int kStartTries = 8;
+
+}  // namespace
 
 // A StartJob in flight: as long as it lives, the sandbox is busy. On the strand; it may end after
 // the manager, when the executor drops what it still has.
@@ -54,9 +60,19 @@ Async<StartedJob> Sandbox::StartJobHere(JobSpec spec) {
     co_await ForgetUnused();
     co_return wait.status();
   }
-  CO_ASSIGN_OR_RETURN(const Arrival arrival, co_await EnsureRunning());
-  CO_RETURN_IF_ERROR(co_await Touch(context_.clock.Now()));
-  CO_ASSIGN_OR_RETURN(JobSnapshot job, co_await jobs_->Start(std::move(spec)));
+  Arrival arrival = Arrival::kRunning;
+  absl::StatusOr<JobSnapshot> begun = absl::FailedPreconditionError("not tried");
+  // It may be ended again before the command is begun: by removals that stood in line, say.
+  for (int tries = 0; tries < kStartTries && absl::IsFailedPrecondition(begun.status()); ++tries) {
+    CO_ASSIGN_OR_RETURN(arrival, co_await EnsureRunning());
+    CO_RETURN_IF_ERROR(co_await Touch(context_.clock.Now()));
+    auto start = jobs_->Start(spec);
+    begun = co_await std::move(start);
+  }
+  if (absl::IsFailedPrecondition(begun.status())) {
+    co_return absl::UnavailableError("the sandbox is being ended again and again: try again");
+  }
+  CO_ASSIGN_OR_RETURN(JobSnapshot job, std::move(begun));
   CO_ASSIGN_OR_RETURN(std::unique_ptr<JobWatcher> watcher, jobs_->Watch(job.id, 0, true));
   watcher = HoldWith(*std::move(wait), std::move(watcher));
   co_return Started(std::move(job), arrival, last_used_before, std::move(watcher));
@@ -182,6 +198,10 @@ class Sandbox::CommitGuard {
 Async<TakenFile> Sandbox::CommitFileHere(std::shared_ptr<PendingFile> file, TakeTerms terms) {
   if (volume_closed_) co_return NoSuchSandbox();
   const CommitGuard commit(*this);
+  // First: nothing else tells the next agent that the volume of one never used isn't empty.
+  if (row_.last_used == absl::InfinitePast()) {
+    CO_RETURN_IF_ERROR(co_await Touch(context_.clock.Now()));
+  }
   CO_ASSIGN_OR_RETURN(TakenFile taken, co_await file->Commit(std::move(terms)));
   files_taken_ = true;
   const absl::Status told = co_await FilesChangedHere();

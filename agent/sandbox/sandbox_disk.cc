@@ -27,6 +27,11 @@ Async<void> Sandbox::RemoveUnusedHere(absl::Time last_used) {
   const RestGuard resting(*this);
   CO_RETURN_IF_ERROR(co_await RemoveContainer(RemovedOnPurpose()));
   co_await CloseVolume();
+  // Somebody came while its container went: the files are theirs.
+  if (row_.last_used != last_used || calls_ > 0 || holds_->count() > 0) {
+    volume_closed_ = false;
+    co_return absl::AbortedError("it is used again");
+  }
   const absl::Status gone = co_await ForgetWithVolume();
   volume_closed_ = forgotten_;
   co_return gone;

@@ -4,13 +4,18 @@
 
 namespace sandkeep {
 
+// Who names no stream means stdout, of a job that has two.
+bool OutputRange::Wants(OutputStream stream) const {
+  return stream == stream_ || (stream_ == OutputStream::kMerged && stream == OutputStream::kStdout);
+}
+
 void OutputRange::Add(JobEvent event) {
   switch (event.kind) {
     case JobEvent::Kind::kOutput:
-      if (event.output.stream == stream_) AddOutput(std::move(event.output));
+      if (Wants(event.output.stream)) AddOutput(std::move(event.output));
       return;
     case JobEvent::Kind::kGap:
-      if (event.gap.stream != stream_) return;
+      if (!Wants(event.gap.stream)) return;
       // The data stays one piece: what follows the gap is the next call's.
       gaps_.push_back(event.gap);
       whole_ = !data_.empty();

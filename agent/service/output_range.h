@@ -26,6 +26,7 @@ class OutputRange {
   std::string data() && { return std::move(data_); }
 
  private:
+  bool Wants(OutputStream stream) const;
   void AddOutput(JobOutput output);
 
   const OutputStream stream_;

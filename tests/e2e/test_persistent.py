@@ -50,6 +50,7 @@ def test_it_starts_in_sandbox_which_is_the_workspace(carol):
     text = execute(carol, "pwd; echo here > note; cat /workspace/note").text
     assert "stdout:\n/sandbox\nhere\n" in text
     assert carol.call("read_file", path="/sandbox/note").text.endswith("here\n")
+    assert carol.call("read_file", path="sandbox:/sandbox/note").text.endswith("here\n")
     assert carol.call("write_file", path="/sandbox/made", content="by tool\n").is_error is False
     assert "by tool" in execute(carol, "cat made").text
 
@@ -60,6 +61,22 @@ def test_each_stream_is_cut_in_its_middle(carol):
     for stream in (out, err):
         assert "100000" in stream and re.search(r"\n3\n", stream)
         assert 150_000 < len(stream) < 230_000
+
+
+def test_either_stream_can_be_read_again_and_downloaded(carol):
+    text = execute(carol, "seq 1 100000; seq 1 100000 >&2").text
+    job = re.search(r"\[job (\w+)\]", text)[1]
+    assert carol.call("read_output", job=job, offset=0, limit=100).rest.startswith("1\n2\n3\n")
+    assert "\n7\n" in carol.call("read_output", job=job, offset=0, limit=100, stderr=True).rest
+    link = re.search(r"http://[^\s)]+/dl/[^\s)]+", text)[0]
+    with urllib.request.urlopen(link, timeout=30) as answer:
+        assert answer.read() == b"".join(b"%d\n" % i for i in range(1, 100001))
+
+
+def test_a_command_that_printed_nothing_has_its_exit_code_when_waited_for(carol):
+    execute(carol, "exit 3")
+    text = carol.call("wait_command").text
+    assert text.startswith("[sandbox main] [exit 3]\n") and text.endswith("\nexit code: 3")
 
 
 def test_the_timeout_is_124_with_the_whole_tree_dead(carol):

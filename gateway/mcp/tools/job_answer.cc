@@ -5,6 +5,7 @@
 
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "gateway/mcp/catalog.h"
 #include "gateway/mcp/tools/job_text.h"
 
 namespace sandkeep::mcp {
@@ -40,6 +41,8 @@ Async<ToolResult> AnswerOf(const JobServices& services, CallContext& context, co
     text.link = co_await OutputLinkOf(services, context, job, sandbox);
   }
   text.started = options.started.get();
+  // What printed nothing doesn't tell.
+  text.apart = IsPersistent(services.host.Last().get());
   JobText made = MakeJobText(view, services.clock.Now(), text);
   if (made.names_job) {
     services.positions.Set(

@@ -9,6 +9,7 @@
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "common/utf8.h"
 #include "gateway/mcp/tools/job_answer.h"
 #include "gateway/mcp/tools/words.h"
 
@@ -44,6 +45,7 @@ absl::StatusOr<NamedJob> JobOf(const CallContext& context, std::string_view id) 
   const std::optional<std::string> bytes = FromHex(id.substr(0, end));
   const std::optional<std::string> label = FromHex(id.substr(end + 1));
   if (!bytes || !label || label->empty() || label->size() > kMaxLabelBytes) return unknown;
+  if (!IsUtf8(*label)) return unknown;
   const absl::StatusOr<JobId> job = JobId::FromBytes(*bytes);
   if (!job.ok()) return unknown;
   NamedJob named{.sandbox = {}, .id = *job};

@@ -242,7 +242,7 @@ JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& o
   }
   if (!view.outcome) AppendNote(&made.text, view.paused);
   for (const std::string& note : options.notes) AppendNote(&made.text, note);
-  if (!view.apart) {
+  if (!view.apart && !options.apart) {
     if (!output.text.empty()) StrAppend(&made.text, "\n", output.text);
     return made;
   }

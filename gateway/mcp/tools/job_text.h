@@ -22,6 +22,8 @@ struct JobTextOptions {
   const agent::v1::JobStarted* started = nullptr;
   // When the job will be ended, if that is known.
   std::optional<absl::Time> ends;
+  // stdout and stderr are streams of their own, even if there was nothing in them.
+  bool apart = false;
   // Somebody asked for a timeout: a lowered one is worth a note.
   bool timeout_given = false;
   // Of the caller's own.

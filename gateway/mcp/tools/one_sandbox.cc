@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_replace.h"
 #include "common/strings.h"
+#include "gateway/mcp/tools/workspace_path.h"
 
 namespace sandkeep::mcp {
 namespace {
@@ -24,6 +25,7 @@ std::string Moved(std::string_view text) {
 
 // The same folder lies at both places; the tools know the first.
 std::string InnerPath(std::string_view path) {
+  path = WithoutScheme(path);
   const bool below = path.substr(0, kHere.size()) == kHere &&
                      (path.size() == kHere.size() || path[kHere.size()] == '/');
   return below ? StrCat(kWorkspace, path.substr(kHere.size())) : std::string(path);

@@ -39,7 +39,9 @@ absl::StatusOr<std::int64_t> LimitOf(const Arguments& arguments, std::size_t mos
 std::optional<std::int64_t> Fill(OutputWindow* window, const v1::ReadOutputResponse& part) {
   window->Append(part.offset(), part.data());
   const v1::Job& job = part.job();
-  if (window->end() >= job.output_bytes() && job.state() == v1::Job::ENDED) {
+  // What a job counts is of both streams, where it has two.
+  const bool all = window->end() >= job.output_bytes() || part.data().empty();
+  if (all && part.gaps().empty() && job.state() == v1::Job::ENDED) {
     window->Finish();
     return std::nullopt;
   }

@@ -51,10 +51,15 @@ std::string ShellQuoted(std::string_view text) {
   return quoted;
 }
 
-absl::StatusOr<RelPath> WorkspacePath(std::string_view path) {
+std::string_view WithoutScheme(std::string_view path) {
   for (const std::string_view scheme : kSchemes) {
     if (StartsWith(path, scheme)) path.remove_prefix(scheme.size());
   }
+  return path;
+}
+
+absl::StatusOr<RelPath> WorkspacePath(std::string_view path) {
+  path = WithoutScheme(path);
   if (path.empty()) {
     return absl::InvalidArgumentError(
         "The path is missing: give a file's path, relative to /workspace.");

@@ -13,6 +13,9 @@ namespace sandkeep::mcp {
 // copies the file there.
 absl::StatusOr<RelPath> WorkspacePath(std::string_view path);
 
+// Without the scheme that models put before paths.
+std::string_view WithoutScheme(std::string_view path);
+
 // For bash, in single quotes if it needs any.
 std::string ShellQuoted(std::string_view text);
 

@@ -58,8 +58,11 @@ TEST_F(StateDirTest, AFolderThatOthersMayPassThroughIsTaken) {
 }
 
 TEST_F(StateDirTest, APrincipalsShareOfTheDiskIsHalfOfWhatWasFreeAtFirst) {
-  EXPECT_EQ(*FirstPrincipalDisk(dir_, 1000), 500);
-  EXPECT_EQ(*FirstPrincipalDisk(dir_, 10), 500);
+  EXPECT_EQ(*FirstPrincipalDisk(dir_, 20LL << 30), 10LL << 30);
+  EXPECT_EQ(*FirstPrincipalDisk(dir_, 10), 10LL << 30);
+  // However full the disk was then.
+  std::filesystem::remove(StrCat(dir_, "/principal-disk"));
+  EXPECT_EQ(*FirstPrincipalDisk(dir_, 0), 4LL << 30);
   std::ofstream(StrCat(dir_, "/principal-disk")) << "12x\n";
   EXPECT_TRUE(absl::IsDataLoss(FirstPrincipalDisk(dir_, 10).status()));
 }

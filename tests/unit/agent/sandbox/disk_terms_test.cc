@@ -59,6 +59,20 @@ TEST(DiskTermsTest, GoesOnOnlyWithRoomToSpare) {
   EXPECT_FALSE(HasRoomAgain(standing, kTerms));
 }
 
+// Else a dip of the host's disk would hold up for ever who is near a limit of its own.
+TEST(DiskTermsTest, OnlyWhatWasUsedUpIsWaitedFor) {
+  DiskStanding standing = kFine;
+  standing.charged = 10 * kGib - 1;
+  standing.free = 0;
+  const DiskTerms waits_for = UsedUp(standing, kTerms);
+  EXPECT_EQ(waits_for.sandbox, 0);
+  EXPECT_EQ(waits_for.floor, kTerms.floor);
+  EXPECT_FALSE(HasRoomAgain(standing, waits_for));
+  standing.free = 50 * kGib;
+  EXPECT_FALSE(HasRoomAgain(standing, kTerms));
+  EXPECT_TRUE(HasRoomAgain(standing, waits_for));
+}
+
 TEST(DiskTermsTest, ZeroIsNoLimit) {
   const DiskStanding standing = {
       .charged = 1000 * kGib, .grown = kGib, .of_principal = 1000 * kGib, .free = 0};
