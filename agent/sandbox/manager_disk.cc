@@ -140,7 +140,8 @@ boost::asio::awaitable<void> Manager::LookAt(std::shared_ptr<Sandbox> sandbox) {
   look.at = now;
   look.cost = now - began;
   look.used = before.snapshot.last_used;
-  look.busy = MayWrite(before);
+  // A command on its way in may be over by the next look.
+  look.busy = MayWrite(before) || before.activity.calls > 0;
   look.free = host->disk_free;
   if (!use.known()) co_return;
   sandbox->NoteDiskUse(use);

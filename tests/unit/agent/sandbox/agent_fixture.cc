@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -124,6 +125,18 @@ std::string AgentTest::OutputOf(const PrincipalId& principal, std::string label,
   const absl::StatusOr<Result> result = Run(principal, std::move(label), std::move(command));
   EXPECT_TRUE(result.ok()) << result.status();
   return result.ok() ? result->output : "";
+}
+
+void AgentTest::AwaitRecords() {
+  const auto end = std::chrono::steady_clock::now() + kTestPatience;
+  for (;;) {
+    const absl::StatusOr<std::vector<JobRow>> rows = Wait(agent_->store->LoadJobs());
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    const bool all = std::all_of(rows->begin(), rows->end(),
+                                 [](const JobRow& row) { return row.state == JobState::kEnded; });
+    if (all) return;
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "an end isn't recorded";
+  }
 }
 
 std::string AgentTest::ReadToEnd(JobWatcher& watcher, Outcome* outcome) {

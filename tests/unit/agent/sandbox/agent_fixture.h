@@ -78,6 +78,9 @@ class AgentTest : public testing::Test {
   // Waits until the sandbox is in this state, or has nothing to do.
   bool Becomes(const SandboxRef& ref, SandboxState state);
   bool BecomesIdle(const SandboxRef& ref);
+  // Until the ends of all commands are in the store: an agent that dies before that knows of none,
+  // and a frozen init can't tell the next one.
+  void AwaitRecords();
   // The clock goes on meanwhile: a tenth of a second each millisecond.
   bool BecomesInTime(const SandboxRef& ref, SandboxState state);
 

@@ -311,6 +311,7 @@ TEST_P(LifeTest, AnAgentThatDiesLeavesAFrozenSandboxFrozen) {
 
 TEST_P(LifeTest, AnIdleFrozenSandboxStaysSoThroughTheAgentsDeathAndIsStoppedInTime) {
   OutputOf(alice_, "otter", "echo kept >file");
+  AwaitRecords();
   clock_.Advance(limits_.idle);
   ASSERT_TRUE(Becomes(Otter(), SandboxState::kFrozen));
   clock_.Advance(limits_.stop_after - absl::Seconds(1));
