@@ -12,7 +12,6 @@
 namespace sandkeep {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -236,8 +235,9 @@ TEST_P(LifeTest, ACommandHandedBackLongAgoMakesRoomByWaitingAndIsNotLost) {
   OutputOf(alice_, "other", "true");
   EXPECT_EQ(manager().Get(Otter())->state, SandboxState::kFrozen);
   EXPECT_EQ(manager().Get(Otter())->running_jobs, 1);
-  std::ofstream(runtime_.data(runtime_.volumes().at(0)) / "go");
-  std::ofstream(runtime_.data(runtime_.volumes().at(1)) / "go");
+  for (const EngineName& volume : runtime_.volumes()) {
+    const std::ofstream go(runtime_.data(volume) / "go");
+  }
   // Who waits for it has it go on; the other is idle and makes room.
   auto watched = Wait(manager().WatchJob(Otter(), job->job.id, 0, true));
   ASSERT_TRUE(watched.ok()) << watched.status();
