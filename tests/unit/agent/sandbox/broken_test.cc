@@ -34,6 +34,14 @@ class BrokenTest : public AgentTest {
     io.run();
     ASSERT_TRUE(done.get().ok());
   }
+  void LeaveFrozenToTheNextAgent() {
+    OutputOf(alice_, "otter", "true");
+    AwaitRecords();
+    clock_.Advance(limits_.idle);
+    ASSERT_TRUE(Becomes(Otter(), SandboxState::kFrozen));
+    Die();
+    Boot();
+  }
   void StopByClock() {
     clock_.Advance(limits_.idle);
     ASSERT_TRUE(Becomes(Otter(), SandboxState::kFrozen));
@@ -83,11 +91,7 @@ TEST_F(BrokenTest, OneThatCannotBeStoppedAtAllIsRemovedAfterSomeTries) {
 }
 
 TEST_F(BrokenTest, AFrozenOneThatIsThawedButNotTakenOverIsFrozenAgain) {
-  OutputOf(alice_, "otter", "true");
-  clock_.Advance(limits_.idle);
-  ASSERT_TRUE(Becomes(Otter(), SandboxState::kFrozen));
-  Die();
-  Boot();
+  LeaveFrozenToTheNextAgent();
   runtime_.Fail(EngineCall::kAttach, kAway);
   EXPECT_EQ(Start(alice_, "otter", "true").status(), kAway);
 
@@ -97,11 +101,7 @@ TEST_F(BrokenTest, AFrozenOneThatIsThawedButNotTakenOverIsFrozenAgain) {
 }
 
 TEST_F(BrokenTest, OneThatCannotBeFrozenAgainKeepsItsPlaceAndGoesOn) {
-  OutputOf(alice_, "otter", "true");
-  clock_.Advance(limits_.idle);
-  ASSERT_TRUE(Becomes(Otter(), SandboxState::kFrozen));
-  Die();
-  Boot();
+  LeaveFrozenToTheNextAgent();
   runtime_.Fail(EngineCall::kAttach, kAway);
   runtime_.Fail(EngineCall::kFreeze, kAway);
   EXPECT_EQ(Start(alice_, "otter", "true").status(), kAway);

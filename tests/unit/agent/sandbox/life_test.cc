@@ -42,6 +42,19 @@ class LifeTest : public AgentTest, public testing::WithParamInterface<bool> {
     // Its sandbox has heard of it too.
     ASSERT_TRUE(Wait(manager().ListJobs(Otter(), 1)).ok());
   }
+  // A command that is up and was handed back long ago waits, so that another sandbox can run.
+  void LetMakeRoom(StartedJob job) {
+    ReadUntil(*job.watcher, "up");
+    job.watcher.reset();
+    clock_.Advance(absl::FromChrono(kHandedBackHold));
+    OutputOf(alice_, "other", "true");
+  }
+  // What waits for a file `go`, in whichever sandbox.
+  void LetAllGo() {
+    for (const EngineName& volume : runtime_.volumes()) {
+      const std::ofstream go(runtime_.data(volume) / "go");
+    }
+  }
   std::size_t Beats() {
     std::ifstream file(runtime_.data(runtime_.volumes().at(0)) / "beats");
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -235,9 +248,7 @@ TEST_P(LifeTest, ACommandHandedBackLongAgoMakesRoomByWaitingAndIsNotLost) {
   OutputOf(alice_, "other", "true");
   EXPECT_EQ(manager().Get(Otter())->state, SandboxState::kFrozen);
   EXPECT_EQ(manager().Get(Otter())->running_jobs, 1);
-  for (const EngineName& volume : runtime_.volumes()) {
-    const std::ofstream go(runtime_.data(volume) / "go");
-  }
+  LetAllGo();
   // Who waits for it has it go on; the other is idle and makes room.
   auto watched = Wait(manager().WatchJob(Otter(), job->job.id, 0, true));
   ASSERT_TRUE(watched.ok()) << watched.status();
@@ -261,15 +272,12 @@ TEST_P(LifeTest, ACommandThatIsSignalledKeepsThePlaceItWasGiven) {
   Boot();
   auto job = Start(alice_, "otter", "echo up; exec sleep 1000");
   ASSERT_TRUE(job.ok());
-  ReadUntil(*job->watcher, "up");
-  job->watcher.reset();
-  clock_.Advance(absl::FromChrono(kHandedBackHold));
-  OutputOf(alice_, "other", "true");
+  const JobId id = job->job.id;
+  LetMakeRoom(*std::move(job));
   ASSERT_EQ(manager().Get(Otter())->state, SandboxState::kFrozen);
 
   constexpr int kContinue = 18;
-  const auto told =
-      Wait(manager().SignalJob(Otter(), job->job.id, kContinue, absl::ZeroDuration()));
+  const auto told = Wait(manager().SignalJob(Otter(), id, kContinue, absl::ZeroDuration()));
   ASSERT_TRUE(told.ok()) << told.status();
   EXPECT_EQ(manager().Get(Otter())->state, SandboxState::kRunning);
   EXPECT_TRUE(absl::IsResourceExhausted(Start(alice_, "other", "true").status()));
@@ -283,16 +291,13 @@ TEST_P(LifeTest, ARetryOfACommandThatWasFrozenToMakeRoomHasItGoOn) {
   const JobSpec spec = Command("echo up; until [ -e go ]; do sleep 0.01; done; echo through");
   auto job = Wait(manager().StartJob(alice_, "otter", spec));
   ASSERT_TRUE(job.ok());
-  ReadUntil(*job->watcher, "up");
-  job->watcher.reset();
-  clock_.Advance(absl::FromChrono(kHandedBackHold));
-  OutputOf(alice_, "other", "true");
+  LetMakeRoom(*std::move(job));
   ASSERT_EQ(manager().Get(Otter())->state, SandboxState::kFrozen);
 
   auto again = Wait(manager().StartJob(alice_, "otter", spec));
   ASSERT_TRUE(again.ok()) << again.status();
   ASSERT_EQ(manager().Get(Otter())->state, SandboxState::kRunning);
-  for (const EngineName& volume : runtime_.volumes()) std::ofstream(runtime_.data(volume) / "go");
+  LetAllGo();
   Outcome outcome;
   EXPECT_EQ(ReadToEnd(*again->watcher, &outcome), "up\nthrough\n");
 }
