@@ -94,10 +94,6 @@ std::string_view ModernMembers() {
   return *members;
 }
 
-bool IsPersistent(const agent::v1::Info* host) {
-  return host != nullptr && host->profile() == "persistent";
-}
-
 std::string_view TaskResultMembers() {
   static const std::string* const members = new std::string(ResultMembers("task"));
   return *members;

@@ -25,9 +25,6 @@ struct Catalog {
 // `host` may be null. `capabilities` as JSON, of 2026-07-28.
 Catalog MakeCatalog(const Tools& tools, const agent::v1::Info* host, std::string_view capabilities);
 
-// Whether the host serves one sandbox a principal, without labels. False if it never answered.
-bool IsPersistent(const agent::v1::Info* host);
-
 // The last members of every whole result in 2026-07-28: its type, and who answers.
 std::string_view ModernMembers();
 // As those, of a result that asks the client.

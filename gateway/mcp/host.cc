@@ -6,6 +6,10 @@
 
 namespace sandkeep::mcp {
 
+bool IsPersistent(const agent::v1::Info* host) {
+  return host != nullptr && host->profile() == "persistent";
+}
+
 bool Host::TakeTurn() {
   const std::lock_guard lock(mutex_);
   const Clock::Monotonic now = clock_.Steady();

@@ -14,6 +14,9 @@ namespace sandkeep::mcp {
 
 using HostInfo = std::shared_ptr<const agent::v1::Info>;
 
+// Whether the host serves one sandbox a principal, without labels. False if it never answered.
+bool IsPersistent(const agent::v1::Info* host);
+
 class Host {
  public:
   Host(AgentClient& agent, Clock& clock) : agent_(agent), clock_(clock) {}

@@ -5,7 +5,7 @@
 
 #include "common/status_macros.h"
 #include "common/strings.h"
-#include "gateway/mcp/catalog.h"
+#include "gateway/mcp/host.h"
 #include "gateway/mcp/tools/job_text.h"
 
 namespace sandkeep::mcp {

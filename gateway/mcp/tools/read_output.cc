@@ -6,7 +6,7 @@
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
-#include "gateway/mcp/catalog.h"
+#include "gateway/mcp/host.h"
 #include "gateway/mcp/tools/job_answer.h"
 #include "gateway/mcp/tools/job_argument.h"
 #include "gateway/mcp/tools/job_text.h"

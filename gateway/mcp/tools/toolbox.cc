@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "gateway/mcp/catalog.h"
 #include "gateway/mcp/tools/execute.h"
 #include "gateway/mcp/tools/file_tools.h"
 #include "gateway/mcp/tools/one_sandbox.h"
