@@ -20,12 +20,18 @@ absl::Status Refused() {
   return absl::UnauthenticatedError("this client isn't registered here, or its secret is wrong");
 }
 
-// nullopt: not Basic, or not well-formed. Both halves are form-encoded.
+constexpr std::string_view kBasic = "basic ";
+
+// Any other scheme is no client's: the official SDK sends the bearer token that its settings have
+// for the endpoint to all other addresses, too.
+bool IsBasic(const std::string& header) {
+  return absl::StartsWithIgnoreCase(header, ToAbsl(kBasic));
+}
+
+// nullopt: not well-formed. Both halves are form-encoded.
 std::optional<Credentials> BasicOf(const std::string& header) {
-  constexpr std::string_view kScheme = "basic ";
   std::string text;
-  if (!absl::StartsWithIgnoreCase(header, ToAbsl(kScheme)) ||
-      !absl::Base64Unescape(absl::StripAsciiWhitespace(header.substr(kScheme.size())), &text)) {
+  if (!absl::Base64Unescape(absl::StripAsciiWhitespace(header.substr(kBasic.size())), &text)) {
     return std::nullopt;
   }
   const std::size_t colon = text.find(':');
@@ -41,7 +47,8 @@ std::optional<Credentials> BasicOf(const std::string& header) {
 absl::StatusOr<Client> Authenticate(const http::Request& request, const Form& form,
                                     const ClientRegistry& registry) {
   Credentials given{form.Get("client_id"), form.Get("client_secret")};
-  if (const std::string* header = request.Find("authorization")) {
+  const std::string* header = request.Find("authorization");
+  if (header != nullptr && IsBasic(*header)) {
     const std::optional<Credentials> basic = BasicOf(*header);
     if (!basic.has_value() || (!given.id.empty() && given.id != basic->id)) return Refused();
     given = *basic;

@@ -8,8 +8,9 @@
 
 namespace sandkeep::oauth {
 
-// By HTTP Basic, or by client_id and client_secret in the form. Unauthenticated: no client of ours,
-// or a confidential one without its secret.
+// By HTTP Basic, or by client_id and client_secret in the form; an Authorization header of another
+// scheme isn't looked at. Unauthenticated: no client of ours, or a confidential one without its
+// secret.
 absl::StatusOr<Client> Authenticate(const http::Request& request, const Form& form,
                                     const ClientRegistry& registry);
 

@@ -1,6 +1,8 @@
 #include "gateway/store/database.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "common/status_macros.h"
@@ -181,8 +183,11 @@ ALTER TABLE upload_parts_by_id RENAME TO upload_parts;
 absl::Status CheckWhole(Database& db) {
   ASSIGN_OR_RETURN(Statement check, db.Prepare("PRAGMA quick_check(1)"));
   ASSIGN_OR_RETURN(const bool answered, check.Step());
-  if (answered && check.Text(0) == "ok") return absl::OkStatus();
-  return absl::DataLossError(answered ? check.Text(0) : "no answer");
+  std::string found = answered ? check.Text(0) : "no answer";
+  if (found == "ok") return absl::OkStatus();
+  // It fills several lines, and an operator reads one.
+  std::replace(found.begin(), found.end(), '\n', ' ');
+  return absl::DataLossError(found);
 }
 
 absl::Status Explain(const std::string& path, const absl::Status& status) {

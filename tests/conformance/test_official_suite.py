@@ -17,9 +17,10 @@ from stack import Stack, free_port, wait_for
 # Scenarios of the revisions that ask for nothing but the protocol itself.
 FIXTURE_FREE = {
     "2025-11-25": ["server-initialize", "server-session-lifecycle", "ping", "tools-list", "dns-rebinding-protection",
-                   "server-sse-multiple-streams"],
+                   "server-sse-multiple-streams", "resources-list"],
     "2026-07-28": ["server-stateless", "tools-list", "dns-rebinding-protection", "server-sse-multiple-streams", "caching",
-                   "http-header-validation", "input-required-result-unsupported-methods"],
+                   "http-header-validation", "input-required-result-unsupported-methods", "resources-list",
+                   "sep-2164-resource-not-found"],
 }
 
 # Of the tasks extension; the suite scores none of them yet. Left out: tasks-required-task-error, which is about tools that can't be

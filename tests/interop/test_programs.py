@@ -1,11 +1,13 @@
-"""The programs that people use as clients, as they are published: each with an access key in its settings, and signing in. Those that
-can call a tool without a model call one; the others' own report must be that they are connected."""
+"""The programs that people use as clients, as they are published: each with an access key in its settings, and signing in. Each lists
+and calls; those that call only what a model asks for are given one that does."""
 
+import contextlib
 import json
 
 import pytest
 from codex_server import CodexServer
 from npm_client import Person, program_of
+from scripted_model import ScriptedModel
 
 COMMAND = "echo hello from $(uname)"
 HELLO = "hello from Linux"
@@ -98,16 +100,33 @@ def test_mcpc_signs_in(alice, stack, shared_label):
     assert HELLO in call_by_mcpc(alice, shared_label)
 
 
-def test_claude_code_connects(alice, stack):
+@contextlib.contextmanager
+def a_model_that_calls(shared_label):
+    with ScriptedModel("run_command", {"sandbox": shared_label, "command": COMMAND}) as model:
+        yield model
+    assert len(model.results) == 1 and HELLO in model.results[0], model.results
+
+
+def call_by_claude_code(person, shared_label):
+    with a_model_that_calls(shared_label) as model:
+        # Else it offers its model a search for tools, and only then the tools.
+        person.environment |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", "ENABLE_TOOL_SEARCH": "false",
+                               "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+        person.run("claude", "-p", "say hello", "--allowedTools", "mcp__n__run_command")
+
+
+def test_claude_code_lists_and_calls(alice, stack, shared_label):
     alice.run("claude", "mcp", "add", "--transport", "http", "n", stack.url, "--header", alice.header)
     assert "Connected" in alice.run("claude", "mcp", "list")
+    call_by_claude_code(alice, shared_label)
 
 
-def test_claude_code_signs_in(alice, stack):
+def test_claude_code_signs_in(alice, stack, shared_label):
     alice.run("claude", "mcp", "add", "--transport", "http", "n", stack.url)
     assert "Connected" not in alice.run("claude", "mcp", "list")
     assert "Authenticated" in alice.run("claude", "mcp", "login", "n", terminal=True)
     assert "Connected" in alice.run("claude", "mcp", "list")
+    call_by_claude_code(alice, shared_label)
 
 
 def call_by_codex(person, shared_label):
@@ -126,18 +145,29 @@ def test_codex_signs_in(alice, stack, shared_label):
     assert HELLO in call_by_codex(alice, shared_label)
 
 
-def test_gemini_cli_connects(alice, stack):
-    server = {"httpUrl": stack.url, "headers": {"Authorization": f"Bearer {alice.key}"}}
-    alice.write(".gemini/settings.json", json.dumps({"mcpServers": {"n": server}, "security": {"folderTrust": {"enabled": False}}}))
+# It signs in only when somebody sits before it.
+def test_gemini_cli_lists_and_calls(alice, stack, shared_label):
+    server = {"httpUrl": stack.url, "headers": {"Authorization": f"Bearer {alice.key}"}, "trust": True}
+    settings = {"mcpServers": {"n": server}, "privacy": {"usageStatisticsEnabled": False},
+                "security": {"folderTrust": {"enabled": False}, "auth": {"selectedType": "gemini-api-key"}}}
+    alice.write(".gemini/settings.json", json.dumps(settings))
     assert "Connected" in alice.run("gemini", "mcp", "list")
+    with a_model_that_calls(shared_label) as model:
+        alice.environment |= {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "none"}
+        alice.run("gemini", "-m", "gemini-2.5-flash", "-p", "say hello", "--approval-mode", "yolo")
 
 
 @pytest.mark.parametrize("by", ["key", "sign-in"])
-def test_opencode_connects(alice, stack, by):
+def test_opencode_lists_and_calls(alice, stack, shared_label, by):
     server = {"type": "remote", "url": stack.url}
     if by == "key":
         server |= {"headers": {"Authorization": f"Bearer {alice.key}"}, "oauth": False}
-    alice.write("opencode.json", json.dumps({"mcp": {"n": server}}))
-    if by == "sign-in":
-        assert "successful" in alice.run("opencode", "mcp", "auth", "n")
-    assert "connected" in alice.run("opencode", "mcp", "list")
+    with a_model_that_calls(shared_label) as model:
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "models": {"scripted": {"name": "scripted"}},
+                    "options": {"baseURL": f"{model.url}/v1", "apiKey": "none"}}
+        alice.write("opencode.json", json.dumps({"mcp": {"n": server}, "provider": {"scripted": provider}, "permission": "allow",
+                                                 "share": "disabled", "autoupdate": False}))
+        if by == "sign-in":
+            assert "successful" in alice.run("opencode", "mcp", "auth", "n")
+        assert "connected" in alice.run("opencode", "mcp", "list")
+        alice.run("opencode", "run", "-m", "scripted/scripted", "say hello")

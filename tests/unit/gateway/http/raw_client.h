@@ -20,7 +20,8 @@ namespace sandkeep {
 
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port, int receive_buffer = 0)
+  // `from`: the last byte of its own address below 127.0.0; 0: the kernel's choice.
+  explicit RawClient(std::uint16_t port, int receive_buffer = 0, std::uint8_t from = 0)
       : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const timeval patience{.tv_sec = kTestPatience.count(), .tv_usec = 0};
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -28,12 +29,13 @@ class RawClient {
     if (receive_buffer > 0) {
       ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     }
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (from != 0) {
+      const sockaddr_in own = Address(0, from);
+      ::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own);
+    }
+    const sockaddr_in server = Address(port, 1);
     connected_ =
-        ::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+        ::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) == 0;
   }
 
   bool connected() const { return connected_; }
@@ -100,6 +102,14 @@ class RawClient {
   }
 
  private:
+  static sockaddr_in Address(std::uint16_t port, std::uint8_t last) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl((127U << 24) | last);
+    return address;
+  }
+
   std::string Take(std::size_t count) {
     std::string taken = received_.substr(0, count);
     received_.erase(0, count);

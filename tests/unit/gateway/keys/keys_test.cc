@@ -339,6 +339,7 @@ TEST_F(KeysTest, ADamagedDatabaseIsNamedAndLeftAsItIs) {
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(path));
     EXPECT_THAT(std::string(status.message()), HasSubstr("backup"));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("\n")));
     EXPECT_EQ(Command({"add", "bob"}), 1);
     EXPECT_EQ(read(), damaged);
   }

@@ -1,4 +1,6 @@
-// What real clients do that the protocol doesn't say, each test named after it.
+// What real clients do that the protocol doesn't say, each test named after it. Those of the HTTP
+// front and of signing in stand beside it, in files of this name.
+#include <algorithm>
 #include <set>
 
 #include "common/limits.h"
@@ -21,6 +23,20 @@ constexpr std::string_view kRun = R"("sandbox":"amber-otter-417","command":"true
 TEST_F(ClientQuirks, CallsComeWithoutAnInitialize) {
   agent_.start_job.Answer({Started(), Exited(0)});
   EXPECT_FALSE(IsToolError(Ask(LegacyCall("run_command", kRun))));
+}
+
+TEST_F(ClientQuirks, AStaleSessionIdIsNoReasonToRefuseAnythingSinceFewClientsBeginAnew) {
+  agent_.start_job.Answer({Started(), Exited(0)});
+  const auto stale = [](Request request) {
+    request.session = "0123456789abcdef0123456789abcdef";
+    return request;
+  };
+  EXPECT_FALSE(IsToolError(Ask(stale(LegacyCall("run_command", kRun)))));
+  EXPECT_EQ(Ask(stale(Legacy("tools/list"))).disposition, Disposition::kOk);
+  const Reply begun = Ask(stale(Legacy("initialize", R"("protocolVersion":"2025-11-25")")));
+  EXPECT_EQ(ErrorCode(begun), 0);
+  EXPECT_FALSE(begun.session.empty());
+  EXPECT_NE(begun.session, stale(Request(Legacy("ping"))).session);
 }
 
 TEST_F(ClientQuirks, ClaudeAiNamesItsNewestVersionInTheHeaderAfterAgreeingOnAnOlderOne) {
@@ -104,10 +120,37 @@ TEST_F(ClientQuirks, LinksAreRepeatedInTheTextSinceBlocksOfLinksAreIgnored) {
   EXPECT_THAT(Ask(oldest).body, testing::Not(HasSubstr("resource_link")));
 }
 
-TEST_F(ClientQuirks, ALargeResultIsAnnouncedSoThatNoClientCutsIt) {
-  const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
-  EXPECT_GT(tools[0].at("_meta").at("anthropic/maxResultSizeChars").to_number<std::int64_t>(),
-            49152);
+TEST_F(ClientQuirks, ALargeResultIsAnnouncedSoThatClaudeCodeDoesNotCutIt) {
+  for (const char* profile : {"conversation", "persistent"}) {
+    agent_.get_info.AnswerAlways([profile](const auto&) {
+      v1::Info info = HostFacts();
+      info.set_profile(profile);
+      return info;
+    });
+    clock_.Advance(absl::Hours(1));
+    Ask(Legacy("tools/list"));
+    const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
+    const auto announced =
+        tools[0].at("_meta").at("anthropic/maxResultSizeChars").to_number<std::int64_t>();
+    EXPECT_GT(announced, static_cast<std::int64_t>(settings_.max_output_bytes)) << profile;
+    EXPECT_LE(announced, 500'000) << profile << ": it takes no more than that";
+  }
+}
+
+// Whether it shows progress or not: only few clients wait longer for that.
+TEST_F(ClientQuirks, ACallComesBackBeforeTheSixtySecondsAfterWhichManyClientsGiveUp) {
+  for (const std::string_view tool : {"run_command", "wait_command"}) {
+    const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
+    const auto* const listed = std::find_if(tools.begin(), tools.end(), [tool](const auto& one) {
+      return std::string_view(one.at("name").as_string()) == tool;
+    });
+    ASSERT_NE(listed, tools.end());
+    const json::value& wait = listed->at("inputSchema").at("properties").at("wait_seconds");
+    EXPECT_THAT(std::string(wait.at("description").as_string()),
+                HasSubstr(StrCat(kDefaultWait.count(), " if left out")));
+  }
+  EXPECT_LE(kDefaultWait, std::chrono::seconds(50));
+  EXPECT_LT(kMaxWait, std::chrono::seconds(300)) << "the most patient ones' limit";
 }
 
 TEST_F(ClientQuirks, AnEmptyCursorIsTheFirstPage) {

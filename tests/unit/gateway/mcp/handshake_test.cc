@@ -3,6 +3,7 @@
 #include <set>
 
 #include "gateway/mcp/catalog.h"
+#include "gateway/mcp/workspace_resources.h"
 #include "tests/unit/gateway/mcp/endpoint_test_base.h"
 
 namespace sandkeep::mcp {
@@ -123,19 +124,63 @@ TEST_F(Handshake, AnAgentThatDoesNotAnswerDoesNotHoldUpEveryListing) {
   EXPECT_TRUE(first->done());
 }
 
-// A label that stands anywhere is the label that every model takes.
-TEST_F(Handshake, NoTextHasALabelThatAModelCouldCopy) {
-  agent_.list_sandboxes.AnswerAlways([](const auto&) { return v1::ListSandboxesResponse(); });
-  std::string all = Ask(Legacy("initialize")).body + Ask(Modern("server/discover")).body +
-                    Ask(Modern("tools/list")).body + Ask(Legacy("tools/list")).body;
-  for (const std::string_view tool :
-       {"run_command", "wait_command", "read_output", "send_input", "stop_command", "write_file",
-        "read_file", "edit_file", "list_files", "delete_file", "present_file", "remove_sandbox"}) {
-    all += Ask(LegacyCall(tool, "")).body;
-    all += Ask(LegacyCall(tool, R"("sandbox":"!!!")")).body;
-    all += Ask(LegacyCall(tool, R"("sandbox":7)")).body;
-    all += Ask(LegacyCall(tool, R"("label":"x")")).body;
+// Pages can be opened, and nothing comes by them.
+class EmptyDesk : public UploadDesk {
+ public:
+  Async<OpenedUpload> Open(UploadRequest) override {
+    co_return OpenedUpload{.name = "up1", .path = "/up/x/", .lifetime = std::chrono::seconds(60)};
   }
+  Async<UploadView> Wait(std::string, std::string, std::string,
+                         std::chrono::steady_clock::time_point) override {
+    co_return absl::NotFoundError("there is no such upload");
+  }
+};
+
+class LabelsInTexts : public EndpointTestBase {
+ protected:
+  LabelsInTexts() {
+    settings_.uploads = &desk_;
+    registry_.resources.push_back(std::make_unique<WorkspaceResources>(agent_, settings_));
+    agent_.list_sandboxes.AnswerAlways([](const auto&) { return v1::ListSandboxesResponse(); });
+  }
+
+  std::string Handshakes() {
+    std::string all;
+    for (const std::string_view method :
+         {"initialize", "tools/list", "resources/list", "resources/templates/list"}) {
+      all += Ask(Legacy(method)).body;
+    }
+    for (const std::string_view method :
+         {"server/discover", "tools/list", "resources/list", "resources/templates/list"}) {
+      all += Ask(Modern(method)).body;
+    }
+    return all;
+  }
+
+  EmptyDesk desk_;
+};
+
+// A label that stands anywhere is the label that every model takes.
+TEST_F(LabelsInTexts, NoneHasOneThatAModelCouldCopy) {
+  std::string all = Handshakes();
+  const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
+  ASSERT_GE(tools.size(), 15u);
+  for (const json::value& tool : tools) {
+    const std::string_view name = tool.at("name").as_string();
+    for (const std::string_view arguments :
+         {"", R"("sandbox":"!!!")", R"("sandbox":7)", R"("label":"x")", R"("sandbox":"x7")"}) {
+      all += Ask(LegacyCall(name, arguments)).body;
+    }
+  }
+  agent_.get_info.AnswerAlways([](const auto&) {
+    v1::Info info = HostFacts();
+    info.set_profile("persistent");
+    return info;
+  });
+  clock_.Advance(absl::Hours(1));
+  Ask(Legacy("tools/list"));
+  all += Handshakes();
+  ASSERT_THAT(all, testing::HasSubstr("share_file")) << "the other profile's texts, too";
   // No hyphenated words at all, but for our own names: that can be checked.
   const std::set<std::string> known = {"sandkeep-agent", "base64"};
   const std::regex label("[a-z]{2,}-[a-z0-9]{2,}|[a-z]{3,}[0-9]{2,}");
