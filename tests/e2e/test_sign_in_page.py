@@ -124,3 +124,26 @@ def test_a_wrong_request_stays_on_our_page(browser, client, callback):
     browser.click("a.button")
     wait_for("the client's own next page", lambda: browser.url.endswith("/done"), 10)
     assert "error=invalid_request" in callback.seen[0]
+
+
+HOSTILE = """"><script>document.title='taken'</script><img src=x onerror="document.title='taken'">"""
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"state": HOSTILE, "scope": HOSTILE}, {"code_challenge_method": HOSTILE}, {"response_type": HOSTILE}, {"resource": HOSTILE},
+    {"client_id": HOSTILE}, {"redirect_uri": "javascript:document.title='taken'"}, {"redirect_uri": HOSTILE}])
+def test_nothing_that_a_client_says_is_more_than_text(browser, stack, callback, changes):
+    client = SignInClient(stack.url, redirect=callback.url, name=HOSTILE).discover().register()
+    browser.open(page_of(client, **changes))
+
+    def expect_untouched():
+        assert browser.run("return document.querySelectorAll('script,img').length") == 0
+        assert browser.run("return document.title") != "taken"
+        # A refusal's status is one that it reports, too.
+        assert [said for said in browser.complaints() if "with a status of 4" not in said] == []
+    expect_untouched()
+    if browser.run("return document.querySelector('#key') !== null"):
+        browser.type("#key", HOSTILE)
+        browser.click("[value=allow]")
+        assert browser.run("return document.querySelector('[role=alert]') !== null")
+        expect_untouched()

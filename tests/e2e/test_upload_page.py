@@ -66,6 +66,19 @@ def test_a_page_for_one_file_takes_one_and_says_so(browser, alice, label):
     assert alice.output(label, "cat one.txt") == "first"
 
 
+def test_a_files_name_is_never_more_than_text(browser, alice, label):
+    _, url = open_upload(alice, label, path="in/", max_bytes=100)
+    browser.open(url)
+    name = "<img src=x onerror=document.title=1>.txt"
+    browser.run(f"add(new File(['text'], {name!r})); add(new File(['x'.repeat(200)], {name!r}))")
+    wait_for("the first to arrive", lambda: text_of(browser, "#say") == "1 file arrived.", 20)
+    assert text_of(browser, "#list").count(name) == 2 and "too large" in text_of(browser, "#list")
+    assert browser.run("return document.querySelectorAll('img').length") == 0
+    assert browser.run("return document.title") == "Hand files to your sandbox"
+    assert browser.complaints() == []
+    assert alice.output(label, "ls in").strip() == name
+
+
 def test_a_screen_reader_finds_its_way(browser, alice, label):
     _, url = open_upload(alice, label)
     browser.open(url)

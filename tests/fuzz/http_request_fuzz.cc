@@ -1,9 +1,11 @@
-// The same bytes are the same request, however they arrive. The first byte says in what pieces.
+// The same bytes are the same request, however they arrive; the first byte says in what pieces. And
+// what is let through has one reading: no front server can see another request in it.
 #include <algorithm>
 #include <optional>
 #include <string>
 
 #include "common/limits.h"
+#include "common/strings.h"
 #include "gateway/http/request_parser.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -18,7 +20,8 @@ struct Read {
   std::string method;
   std::string target;
   std::string body;
-  std::size_t headers = 0;
+  std::string headers;
+  bool keep_alive = false;
   std::size_t left = 0;
   friend bool operator==(const Read&, const Read&) = default;
 };
@@ -26,6 +29,50 @@ struct Read {
 bool Ended(const RequestParser& parser) {
   return parser.stage() == RequestParser::Stage::kDone ||
          parser.stage() == RequestParser::Stage::kRefused;
+}
+
+constexpr std::string_view kToken =
+    "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+std::string WithoutZeros(const std::string& number) {
+  return number.substr(std::min(number.find_first_not_of('0'), number.size() - 1));
+}
+
+bool IsToken(std::string_view text) {
+  return !text.empty() && text.find_first_not_of(kToken) == std::string_view::npos;
+}
+
+bool IsOneLine(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
+
+void CheckReading(const http::Request& request) {
+  Require(IsToken(request.method), "a method is a token");
+  Require(!request.target.empty() && request.target.size() <= kMaxUrlBytes &&
+              request.target.find_first_of(" \t") == std::string::npos && IsOneLine(request.target),
+          "a target has no blank");
+  Require(request.headers.size() <= kMaxHeaders, "headers have a bound");
+  for (const http::Header& header : request.headers) {
+    Require(IsToken(header.name), "a header's name is a token");
+    Require(IsOneLine(header.value), "a header's value is one line");
+  }
+  const std::string* length = request.Find("content-length");
+  const std::string* coding = request.Find("transfer-encoding");
+  Require(length == nullptr || coding == nullptr, "a body ends in one way");
+  Require(length == nullptr || (!length->empty() && length->size() <= 20 &&
+                                length->find_first_not_of("0123456789") == std::string::npos),
+          "a length is a number");
+  Require(coding == nullptr || (!request.http_1_0 && coding->size() == 7), "chunked and no more");
+}
+
+void CheckWhole(const http::Request& request) {
+  const std::string* length = request.Find("content-length");
+  if (length != nullptr) {
+    Require(std::to_string(request.body.size()) == WithoutZeros(*length),
+            "a body is as long as was said");
+  }
+  const bool has_body = length != nullptr || request.Find("transfer-encoding") != nullptr;
+  Require(has_body || request.body.empty(), "what has no length has no body");
 }
 
 // As a connection does it: what isn't taken is given again with more behind it.
@@ -53,7 +100,12 @@ Read ReadInPieces(std::string_view bytes, std::size_t piece) {
   read.method = request.method;
   read.target = request.target;
   read.body = request.body;
-  read.headers = request.headers.size();
+  read.keep_alive = request.keep_alive;
+  for (const http::Header& header : request.headers) {
+    StrAppend(&read.headers, header.name, ":", header.value, "\n");
+  }
+  if (read.stage != RequestParser::Stage::kHead) CheckReading(request);
+  if (read.stage == RequestParser::Stage::kDone) CheckWhole(request);
   return read;
 }
 
@@ -69,7 +121,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(whole.stage == pieces.stage, "pieces end in the same stage");
   Require(whole.refused == pieces.refused, "pieces are refused alike");
   Require(whole == pieces, "pieces are the same request");
-  Require(whole.headers <= kMaxHeaders, "headers have a bound");
   Require(whole.refused == 0 || (whole.refused >= 400 && whole.refused < 600), "a refusal is one");
   return 0;
 }

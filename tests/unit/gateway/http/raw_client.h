@@ -29,9 +29,9 @@ class RawClient {
     if (receive_buffer > 0) {
       ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     }
-    if (from != 0) {
-      const sockaddr_in own = Address(0, from);
-      ::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own);
+    const sockaddr_in own = Address(0, from);
+    if (from != 0 && ::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) {
+      return;
     }
     const sockaddr_in server = Address(port, 1);
     connected_ =

@@ -7,8 +7,6 @@
 namespace sandkeep {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 class OauthClientQuirks : public OauthFixture {
@@ -56,6 +54,7 @@ TEST_F(OauthClientQuirks, ClaudeAiCallsFromAnotherAddressThanItSignedInFrom) {
 TEST_F(OauthClientQuirks, ClaudeAiRegistersForEveryConnectionAndNoneOfThemIsKept) {
   StartServer();
   std::vector<std::string> clients;
+  clients.reserve(40);
   for (int i = 0; i < 40; ++i) clients.push_back(Client());
   Database db = *OpenGatewayDatabase(folder_);
   Statement count = *db.Prepare("SELECT count(*) FROM oauth_clients");
