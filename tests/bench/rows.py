@@ -82,30 +82,40 @@ class Measured:
 
 # --- tools ---------------------------------------------------------------------------------------
 
-def wrk(stack, body, connections, seconds, path="/mcp"):
-    """(requests a second, p50 in ms) of one request repeated by wrk; every answer must be a success."""
+ANSWERED = '"result":'
+# What a command that ended well is answered with, by us and by the rival.
+RAN = "[exit 0]"
+
+
+def wrk(stack, body, connections, seconds, path="/mcp", wanted=""):
+    """(requests a second, p50 in ms) of one request repeated by wrk; every answer must be 200, and contain what is wanted."""
     return load(stack.port, {"Authorization": f"Bearer {stack.key}", "Accept": "application/json"}, body, connections, seconds,
-                path)[:2]
+                path, wanted)[:2]
 
 
-def wrk_rival(rival, body, connections, seconds):
-    """The same for a server that wants its session named."""
-    return load(rival.port, {**rivals.HEADERS, **rival.session}, body, connections, seconds, "/mcp")[:2]
+def wrk_rival(rival, body, connections, seconds, wanted=""):
+    """The same for a server that wants its session named. It keeps the calls of a session apart by their ids."""
+    return load(rival.port, {**rivals.HEADERS, **rival.session}, body, connections, seconds, "/mcp", wanted, distinct=True)[:2]
 
 
-def load(port, headers, body, connections, seconds, path):
+def load(port, headers, body, connections, seconds, path, wanted="", distinct=False):
     """(requests a second, p50 in ms, p99 in ms)"""
     script = ['wrk.headers["%s"] = "%s"' % header for header in {"Content-Type": "application/json", **headers}.items()]
     if body is not None:
         script += ['wrk.method = "POST"', "wrk.body = [==[%s]==]" % body]
-        script += ["function response(status, headers, body) if status ~= 200 or body:find('isError\":true', 1, true) then wrk.thread:stop() "
-                   "error(body) end end"] if connections == 1 else []
+    if distinct:
+        before, after = body.split('"id":1' if '"id":1' in body else '"id": 1', 1)
+        script += ["local id = 0", "function request() id = id + 1 return wrk.format(nil, nil, nil, [==[%s\"id\":]==] .. id .. [==[%s]==]) end"
+                   % (before, after)]
+    if wanted:
+        script += ["function response(status, headers, body) if status ~= 200 or not body:find([==[%s]==], 1, true) then wrk.thread:stop() "
+                   "error(body) end end" % wanted]
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write("\n".join(script))
         file.flush()
         done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "--latency", "-s", file.name,
                                f"http://127.0.0.1:{port}{path}"], capture_output=True, text=True, timeout=120)
-    if done.returncode != 0 or "Socket errors" in done.stdout:
+    if done.returncode != 0 or "Socket errors" in done.stdout or "error" in done.stderr:
         raise RuntimeError(done.stdout + done.stderr)
     if body is not None and "Non-2xx" in done.stdout:
         raise RuntimeError(done.stdout)
@@ -176,7 +186,7 @@ def command_vs_spawn(stack):
         make_spawner(mine)
         ours, bare = [], []
         for _ in range(PAIRS):
-            ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 3)[1])
+            ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 3, wanted=RAN)[1])
             bare.append(float(mine.output(LABEL, "./spawner")) / 1000)
     return Measured(ours, "ms", 1.5, "bare spawn in the container", bare, bar_on_ratio=True)
 
@@ -187,7 +197,7 @@ def command_vs_podman_exec(stack):
     command = as_user("sandkeep", {"XDG_RUNTIME_DIR": ENGINE_RUN}, "podman", "exec", name, "/bin/bash", "-lc", "true")
     ours, theirs = [], []
     for _ in range(PAIRS):
-        ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 2)[1])
+        ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 2, wanted=RAN)[1])
         before = time.monotonic()
         subprocess.run(command, cwd="/", check=True, capture_output=True, timeout=60)
         theirs.append((time.monotonic() - before) * 1000)
@@ -289,7 +299,7 @@ def one_byte_neighbour(stack):
     """A command beside such a writer, and beside one that uses as much of a processor and prints nothing."""
     warm_up(stack)
     def neighbour():
-        return wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 2)[1]
+        return wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 2, wanted=RAN)[1]
     writer, silent = [], []
     for _ in range(PAIRS):
         writer.append(beside(stack, ONE_BYTE_WRITER, neighbour))
@@ -416,10 +426,13 @@ def known_500(_):
 TOOLS_LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
 
 
-def rate_beside(stack, rival, body, their_body):
-    """Requests a second at 16 connections, ours and theirs in turn."""
+def rate_beside(stack, rival, body, their_body, wanted=ANSWERED):
+    """Requests a second at 16 connections, ours and theirs in turn. Looking at each answer would slow down the faster one: one
+    connection's are looked at before."""
     ours, theirs = [], []
     with rival:
+        wrk(stack, body, 1, 1, wanted=wanted)
+        wrk_rival(rival, their_body, 1, 1, ANSWERED)
         for _ in range(RATES):
             ours.append(wrk(stack, body, 16, 3)[0])
             theirs.append(wrk_rival(rival, their_body, 16, 3)[0])
@@ -444,7 +457,7 @@ def tool_rps(stack):
         job = re.search(r"\[job (\w+)\]", mine.run(LABEL, "sleep 0.2", wait_seconds=0).first_line)[1]
         mine.call("wait_command", sandbox=LABEL, job=job)
     body = call_body("read_output", sandbox=LABEL, job=job)
-    ours, theirs = rate_beside(stack, rivals.typescript(), body, call_body("about"))
+    ours, theirs = rate_beside(stack, rivals.typescript(), body, call_body("about"), RAN)
     measured = Measured(ours, "/s", 4, "the TypeScript SDK's server", theirs, bar_on_ratio=True, lower_is_better=False)
     slowest = load(stack.port, {"Authorization": f"Bearer {stack.key}"}, body, 64, 3, "/mcp")[2]
     measured.conditions = [(slowest, 5, "ms at p99 with 64 connections")]
@@ -458,8 +471,8 @@ def command_vs_fastmcp(stack, connections):
     ours, theirs = [], []
     with rivals.fastmcp(container_of(stack, LABEL), engine) as rival:
         for _ in range(RATES):
-            ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), connections, 3)[1])
-            theirs.append(wrk_rival(rival, call_body("run_command", command="true"), connections, 6)[1])
+            ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), connections, 3, wanted=RAN)[1])
+            theirs.append(wrk_rival(rival, call_body("run_command", command="true"), connections, 6, RAN)[1])
     # The bar is how many times faster we are.
     measured = Measured(theirs, "ms", 25, "our run_command (the value is FastMCP with podman exec)", ours, bar_on_ratio=True)
     measured.lower_is_better = False
