@@ -47,7 +47,7 @@ sk_packages() {
         protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc++-dev libabsl-dev \
         "libboost$boost-dev" "libboost-json$boost-dev" "libboost-url$boost-dev" \
         libssl-dev libsqlite3-dev libseccomp-dev zlib1g-dev \
-        libpng-dev libturbojpeg0-dev libwebp-dev libgif-dev
+        libpng-dev libturbojpeg0-dev libwebp-dev libgif-dev libutf8proc-dev
       ;;
     run)
       printf '%s\n' podman crun runc slirp4netns passt uidmap catatonit \

@@ -122,6 +122,19 @@ def test_a_missing_file_names_the_nearest(alice, label):
     assert result.is_error and "report-final.txt" in result.text
 
 
+def test_a_name_is_found_though_it_is_written_in_another_normal_form(alice, label):
+    """As it comes from a Mac: the accent is a character of its own."""
+    alice.output(label, r"mkdir $'Me\u0301moire' && echo bonjour >$'Me\u0301moire/re\u0301sume\u0301.txt' && cp $'Me\u0301moire/re\u0301sume\u0301.txt' .")
+    shown = alice.call("present_file", sandbox=label, path="r\u00e9sum\u00e9.txt")
+    assert not shown.is_error and fetch(alice, link_in(shown)).body == b"bonjour\n"
+    assert "bonjour" in alice.call("read_file", sandbox=label, path="r\u00e9sum\u00e9.txt").text
+    assert "sum" in alice.call("list_files", sandbox=label, path="M\u00e9moire").text
+    assert not alice.call("edit_file", sandbox=label, path="r\u00e9sum\u00e9.txt", old_text="jour", new_text="soir").is_error
+    assert alice.output(label, r"cat $'re\u0301sume\u0301.txt'; ls | wc -l") == "bonsoir\n2\n"
+    assert not alice.call("delete_file", sandbox=label, path="r\u00e9sum\u00e9.txt").is_error
+    assert alice.output(label, "ls | wc -l") == "1\n"
+
+
 def test_a_link_with_any_character_altered_is_the_same_404(alice, label):
     alice.output(label, "echo x >f.txt")
     path = link_in(alice.call("present_file", sandbox=label, path="f.txt"))

@@ -40,16 +40,17 @@ Async<ToolResult> DeleteFile::Call(CallContext& context, Arguments arguments) {
   *request.mutable_sandbox() = target.sandbox;
   request.set_path(target.path.bytes());
   request.set_recursive(recursive);
-  const absl::StatusOr<v1::DeleteFileResponse> deleted =
-      co_await agent_.DeleteFile(std::move(request));
+  absl::StatusOr<v1::DeleteFileResponse> deleted = co_await agent_.DeleteFile(request);
   if (absl::IsNotFound(deleted.status())) {
-    // With the nearest names, unless the agent sees it after all.
-    const auto found = co_await FindFile(agent_, target.sandbox, target.path);
-    CO_RETURN_IF_ERROR(found.status());
+    // With the nearest names, unless one reads alike.
+    CO_ASSIGN_OR_RETURN(const v1::FileInfo found,
+                        co_await FindFile(agent_, target.sandbox, target.path));
+    request.set_path(found.path());
+    deleted = co_await agent_.DeleteFile(request);
   }
   CO_RETURN_IF_ERROR(deleted.status());
   const std::int64_t others = deleted->removed() - 1;
-  std::string text = StrCat(FactsLine(context, false), "Deleted ", ShownPath(target.path.bytes()));
+  std::string text = StrCat(FactsLine(context, false), "Deleted ", ShownPath(request.path()));
   if (others > 0) {
     StrAppend(&text, " with ", others, others == 1 ? " entry" : " entries", " in it");
   }

@@ -1,6 +1,7 @@
 #include "gateway/mcp/tools/file_access.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "common/utf8.h"
 #include "gateway/mcp/tools/nearest_names.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
+#include "gateway/mcp/tools/spelling.h"
 #include "gateway/mcp/tools/words.h"
 #include "gateway/mcp/tools/workspace_path.h"
 
@@ -41,17 +43,14 @@ std::string OneOf(const std::vector<std::string>& names) {
   return text;
 }
 
-boost::asio::awaitable<absl::Status> Missing(AgentClient& agent, v1::SandboxRef sandbox,
-                                             RelPath path) {
-  const absl::StatusOr<v1::ListFilesResponse> answer =
-      co_await Neighbours(agent, std::move(sandbox), path);
-  if (absl::IsNotFound(answer.status())) {
-    co_return absl::NotFoundError(
+absl::Status Missing(const RelPath& path, const absl::StatusOr<v1::ListFilesResponse>& beside) {
+  if (absl::IsNotFound(beside.status())) {
+    return absl::NotFoundError(
         "This sandbox has no files yet: check the label, or make the file with run_command first.");
   }
   std::vector<std::string> paths;
-  if (answer.ok()) {
-    for (const v1::FileInfo& file : answer->files()) {
+  if (beside.ok()) {
+    for (const v1::FileInfo& file : beside->files()) {
       if (file.type() == v1::FileInfo::REGULAR) paths.push_back(ToValidUtf8(file.path()));
     }
   }
@@ -59,9 +58,24 @@ boost::asio::awaitable<absl::Status> Missing(AgentClient& agent, v1::SandboxRef 
       StrCat("There is no file ", OneLine(path.bytes(), kMaxNameBytes), " below /workspace: ");
   const std::vector<std::string> near = NearestNames(path.bytes(), paths, kMaxSuggestedFiles);
   if (near.empty()) {
-    co_return absl::NotFoundError(StrCat(there, "list what there is with list_files."));
+    return absl::NotFoundError(StrCat(there, "list what there is with list_files."));
   }
-  co_return absl::NotFoundError(StrCat(there, "did you mean ", OneOf(near), "?"));
+  return absl::NotFoundError(StrCat(there, "did you mean ", OneOf(near), "?"));
+}
+
+std::optional<std::string> ReadsAlike(const RelPath& path,
+                                      const absl::StatusOr<v1::ListFilesResponse>& beside) {
+  std::vector<std::string> paths;
+  if (!beside.ok()) return std::nullopt;
+  for (const v1::FileInfo& file : beside->files()) paths.push_back(file.path());
+  return SameSpelling(path.bytes(), paths);
+}
+
+Async<v1::FileInfo> Stat(AgentClient& agent, v1::SandboxRef sandbox, std::string path) {
+  v1::StatFileRequest request;
+  *request.mutable_sandbox() = std::move(sandbox);
+  request.set_path(std::move(path));
+  return agent.StatFile(std::move(request));
 }
 
 }  // namespace
@@ -80,11 +94,13 @@ Async<FileArgument> RequireFile(AgentClient& agent, CallContext& context,
 }
 
 Async<v1::FileInfo> FindFile(AgentClient& agent, v1::SandboxRef sandbox, RelPath path) {
-  v1::StatFileRequest request;
-  *request.mutable_sandbox() = sandbox;
-  request.set_path(path.bytes());
-  absl::StatusOr<v1::FileInfo> info = co_await agent.StatFile(std::move(request));
-  if (absl::IsNotFound(info.status())) co_return co_await Missing(agent, sandbox, path);
+  absl::StatusOr<v1::FileInfo> info = co_await Stat(agent, sandbox, path.bytes());
+  if (absl::IsNotFound(info.status())) {
+    const absl::StatusOr<v1::ListFilesResponse> beside = co_await Neighbours(agent, sandbox, path);
+    const std::optional<std::string> alike = ReadsAlike(path, beside);
+    if (!alike) co_return Missing(path, beside);
+    info = co_await Stat(agent, sandbox, *alike);
+  }
   if (!info.ok()) co_return info.status();
   if (info->type() != v1::FileInfo::REGULAR && info->type() != v1::FileInfo::DIRECTORY) {
     co_return absl::InvalidArgumentError(

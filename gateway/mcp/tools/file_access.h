@@ -30,7 +30,8 @@ Async<FileArgument> RequireFile(AgentClient& agent, CallContext& context,
 inline constexpr std::string_view kPathDescription =
     "The file's path, relative to /workspace or below it.";
 
-// A regular file or a folder. NotFound: with the nearest names.
+// A regular file or a folder, by its own path: one beside it that a person reads alike is found
+// too. NotFound: with the nearest names.
 Async<agent::v1::FileInfo> FindFile(AgentClient& agent, agent::v1::SandboxRef sandbox,
                                     RelPath path);
 

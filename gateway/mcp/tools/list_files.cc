@@ -65,13 +65,15 @@ Async<ToolResult> ListFiles::Call(CallContext& context, Arguments arguments) {
   request.set_pattern(pattern.value_or(""));
   request.set_limit(kShownFiles);
   request.set_newest_first(true);
-  const absl::StatusOr<v1::ListFilesResponse> found = co_await agent_.ListFiles(std::move(request));
+  absl::StatusOr<v1::ListFilesResponse> found = co_await agent_.ListFiles(request);
   if (absl::IsNotFound(found.status()) && !target.path.empty()) {
     const auto folder = co_await FindFile(agent_, target.sandbox, target.path);
     CO_RETURN_IF_ERROR(folder.status());
     if (folder->type() == v1::FileInfo::REGULAR) {
       co_return ToolResult::Text(StrCat(FactsLine(context, false), Row(*folder)));
     }
+    request.set_path(folder->path());
+    found = co_await agent_.ListFiles(request);
   }
   CO_RETURN_IF_ERROR(found.status());
   std::string text = FactsLine(context, false);

@@ -5,6 +5,7 @@
 #include "common/strings.h"
 #include "gateway/mcp/base64.h"
 #include "gateway/mcp/tools/nearest_names.h"
+#include "gateway/mcp/tools/spelling.h"
 #include "gateway/mcp/tools/words.h"
 #include "gateway/mcp/versions.h"
 
@@ -40,6 +41,25 @@ TEST(NearestNamesTest, PrefersTheSameName) {
   EXPECT_THAT(NearestNames("plot.png", paths, 3),
               testing::ElementsAre("b/plot.PNG", "plot.jpg", "plod.png"));
   EXPECT_THAT(NearestNames("nothing-like-it", paths, 3), testing::IsEmpty());
+}
+
+TEST(SpellingTest, FindsTheNameThatReadsAlike) {
+  const std::string composed = "caf\u00e9/\u1ec7.txt";
+  const std::string decomposed = "cafe\u0301/e\u0323\u0302.txt";
+  EXPECT_EQ(SameSpelling(composed, {"cafe/e.txt", decomposed}), decomposed);
+  EXPECT_EQ(SameSpelling(decomposed, {composed, "x"}), composed);
+  EXPECT_FALSE(SameSpelling(composed, {"cafe/e.txt"}).has_value());
+}
+
+TEST(SpellingTest, DoesNotGuessBetweenTwoAndTakesNothingForText) {
+  const std::string one = "\u1e69";
+  const std::string other = "s\u0323\u0307";
+  const std::string third = "s\u0307\u0323";
+  EXPECT_FALSE(SameSpelling(one, {other, third}).has_value());
+  EXPECT_FALSE(SameSpelling("\xff", {"\xff", "\xfe"}).has_value());
+  EXPECT_EQ(SameSpelling("a\u0308", {"\xff", "\u00e4"}), "\u00e4");
+  // Wide, stylised and small letters are others, not the same written otherwise.
+  EXPECT_FALSE(SameSpelling("A", {"\uff21", "a"}).has_value());
 }
 
 TEST(WordsTest, SpansAndSizes) {
