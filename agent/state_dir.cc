@@ -19,8 +19,6 @@ namespace sandkeep {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
-// However full the disk was at the first start: SANDBOX_MIN_FREE guards it.
-constexpr std::int64_t kLeastPrincipalDisk = std::int64_t{4} << 30;
 
 absl::StatusOr<std::string> ReadOwn(const std::string& path, const UniqueFd& file) {
   struct stat info;

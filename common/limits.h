@@ -77,6 +77,12 @@ inline constexpr std::size_t kMaxHandOverEntries = kMaxEnvEntries + 16;
 inline constexpr std::chrono::milliseconds kSpareDelay{5};
 // How often init looks whether a command with an open input waits for it: a person's patience.
 inline constexpr std::chrono::milliseconds kInputLookInterval{300};
+// The same for ports that began to listen: soon after a command started or ended, then more and
+// more rarely. A scan of all ports from inside mustn't become news.
+inline constexpr std::chrono::milliseconds kFirstPortLook{300};
+inline constexpr std::chrono::milliseconds kLastPortLook{5000};
+inline constexpr std::size_t kMaxPortsTold = 8;
+inline constexpr std::size_t kMaxPortTableBytes = 64_KiB;
 // Waits told of in one look, so that no number of them makes more frames than kMaxIdleInitFrames.
 inline constexpr int kMaxWaitsTold = 64;
 // Signals of one job that come before it runs.
@@ -188,6 +194,11 @@ inline constexpr int kMaxEngineJsonDepth = 16;
 inline constexpr std::uint64_t kFullDiskBytes = 16ULL << 20;
 // Milliseconds that the kernel has to stop every process of a sandbox.
 inline constexpr int kFreezeTries = 1000;
+// podman's own; one entry has about 600 bytes.
+inline constexpr std::size_t kMaxContainerListBytes = 4_MiB;
+inline constexpr std::size_t kMaxLayerIdBytes = 128;
+inline constexpr std::size_t kMaxKernelTextBytes = 4_KiB;
+inline constexpr std::size_t kMaxProcTextBytes = 16_KiB;
 
 // ---- The file process ----
 // One open or stat takes microseconds: then the process or the disk is stuck, and it is replaced.
@@ -208,6 +219,16 @@ inline constexpr int kMaxFolderDepth = 128;
 inline constexpr int kMaxWalkedEntries = 50000;
 // A file is matched in steps that grow with it, and so many files may be looked at.
 inline constexpr std::size_t kMaxPatternBytes = 256;
+// Folders of one walk that are open at once, each with 32 KiB of names that were read ahead.
+inline constexpr std::size_t kMaxOpenLevels = 64;
+// Folders below folders: 40 bytes each. Deeper ones aren't looked at.
+inline constexpr std::size_t kMaxMeasuredLevels = 65536;
+// Walks at once: what the agent measures at a time, with room.
+inline constexpr std::size_t kMaxMeasuredAtOnce = 4;
+// One turn of a walk, while others wait.
+inline constexpr std::chrono::milliseconds kMeasureTurn{5};
+// Between two turns of a walk: it takes half of the file process's time at most.
+inline constexpr std::chrono::milliseconds kMeasurePause{5};
 
 // ---- HTTP ----
 inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
@@ -250,6 +271,16 @@ inline constexpr int kGatewayThreads = 1;
 // look at once, but not more often than the pause.
 inline constexpr std::chrono::milliseconds kKeyRefreshInterval{250};
 inline constexpr std::chrono::milliseconds kKeyRefreshPause{50};
+// How often the files are looked at: a renewal is weeks early, a person at the keyboard isn't.
+inline constexpr std::chrono::seconds kCertificateLook{2};
+// A chain is some kilobytes.
+inline constexpr std::size_t kMaxPemBytes = 1_MiB;
+// A client that vanished without a word is asked whether it lives after so long a silence, then
+// this often, so many times; and is given up where what was sent to it stays unacknowledged.
+inline constexpr std::chrono::seconds kSilentPeerAfter{15};
+inline constexpr std::chrono::seconds kSilentPeerInterval{15};
+inline constexpr int kSilentPeerProbes = 3;
+inline constexpr std::chrono::milliseconds kUnackedDeadline{60'000};
 
 // ---- Keys and sign-in ----
 inline constexpr std::size_t kMaxDeviceNameBytes = 64;
@@ -384,6 +415,43 @@ inline constexpr int kMaxArchiveEntries = 50000;
 inline constexpr int kMaxArchives = 16;
 // Packing takes a processor: more of these would leave none to who waits for an answer.
 inline constexpr int kArchiveThreads = 1;
+// Programs that save a file add an ending of their own while it comes (Chromium eleven bytes), and
+// wget keeps nineteen back: what doesn't fit then is cut off with the ending, or not saved at all.
+inline constexpr std::size_t kMaxSavedNameBytes = 230;
+inline constexpr std::size_t kMaxSavedEndingBytes = 16;
+inline constexpr std::size_t kMaxTaskIdBytes = 256;
+// A job is looked at from the agent's memory: that may happen often, and a person waits.
+inline constexpr std::chrono::milliseconds kTaskPollInterval{2000};
+// A client that knows tasks needn't hold a stream open for longer: its connection may break and the
+// command goes on. What ends sooner costs it no second request.
+inline constexpr std::chrono::milliseconds kTaskAfter{2000};
+
+// ---- Pictures ----
+// Of a picture's file: no camera's JPEG is larger, and it stands in memory beside its pixels.
+inline constexpr std::int64_t kMaxImageFileBytes = 32LL << 20;
+// Of sandkeep-imager, all that it maps: 40 million pixels of four bytes, the file, the libraries.
+inline constexpr std::uint64_t kImagerMemoryBytes = 256ULL << 20;
+inline constexpr std::uint64_t kImagerCpuSeconds = 2;
+// Longer than its processor time, since the machine has other work too.
+inline constexpr std::chrono::milliseconds kImagerDeadline{6000};
+// At once: each may take a processor and its memory.
+inline constexpr int kMaxImagers = 2;
+// What may be asked for. What is to be shown passes through an answer of the agent's, with room for
+// its header in what a process of ours may print.
+inline constexpr int kMinImagePixels = 16;
+inline constexpr std::int64_t kMinImageBytes = 1LL << 10;
+inline constexpr std::int64_t kMaxImageBytes = (4LL << 20) - 64;
+// Of a picture that is held whole at its own size: 160 MB of the 256 MB that the process has.
+inline constexpr std::int64_t kMaxWholePixels = 40'000'000;
+// Where a decoder scales while it reads.
+inline constexpr std::int64_t kMaxScaledPixels = 150'000'000;
+// Of all frames of an animation together, for as long as they are checked: less than a second's.
+inline constexpr std::int64_t kMaxFramePixels = 40'000'000;
+// Above either, some clients drop a result, or can't go on with their conversation for good.
+inline constexpr std::uint32_t kShownPixels = 1568;
+inline constexpr std::int64_t kShownImageBytes = 700'000;
+// Nothing can be seen on less.
+inline constexpr std::int64_t kLeastImageBytes = 1024;
 
 // ---- Uploads ----
 // Common fronts take no request over 100 MB, some none over 32 MiB.
@@ -405,6 +473,8 @@ inline constexpr std::size_t kMaxUploadNameBytes = 256_KiB;
 inline constexpr std::size_t kMaxUploadsRemembered = 64;
 // Between two looks for uploads that are over, whose room is given back.
 inline constexpr std::chrono::seconds kUploadSweepInterval{60};
+// 300 bytes each, and more than can be on their way when a front end dies.
+inline constexpr std::size_t kMaxPlacedParts = 4096;
 
 // ---- Sandboxes ----
 // The binding beside a volume: six short lines.
@@ -458,5 +528,40 @@ inline constexpr int kNamedAtCap = 5;
 inline constexpr std::chrono::seconds kWarmRetry{30};
 // A call that meets a sandbox in the moment in which it is forgotten looks again.
 inline constexpr int kMaxResolveTries = 3;
+// A container that can't be told of, or taken over, is looked at again after so long, each time
+// after twice as long, up to 17 minutes: the engine is busy, or away.
+inline constexpr std::chrono::seconds kSettleRetry{1};
+inline constexpr int kMaxRetryDoublings = 10;
+// One that goes on running though the engine was told so often to stop it is removed.
+inline constexpr int kSettleTries = 4;
+// After so many calls for which a stopped one didn't start, another takes its place. Each has tried
+// several times.
+inline constexpr int kWakeTries = 3;
+// Each begins with a start of the container, if that has gone.
+inline constexpr int kStartTries = 8;
+// What a name costs at least, however little is in it: a file system has only so many.
+inline constexpr std::int64_t kBytesPerName = 4096;
+// Between two looks, less than this is no growth: a shell's history, a log line.
+inline constexpr std::int64_t kLeastGrowth = 1 << 20;
+// What may be written in a sandbox beyond its limit, by the commands that make room.
+inline constexpr std::int64_t kCleaningRoom = 64 << 20;
+// How long who was told of something nearly used up isn't told again.
+inline constexpr std::chrono::hours kToldAgainAfter{1};
+// How long one tree is looked at: a bigger one is known to be at least so big.
+inline constexpr std::chrono::seconds kDiskPatience{60};
+// Turns in one disk_interval; one that nears its limit is looked at in each.
+inline constexpr int kDiskTurns = 5;
+// Of all time, looks at one sandbox take at most one part in so many; where it is urgent, in these.
+inline constexpr int kUsualDiskShare = 20;
+inline constexpr int kUrgentDiskShare = 4;
+// How long one workspace is looked at, to see when something in it changed: a million files take
+// some ten seconds.
+inline constexpr std::chrono::minutes kGarbagePatience{5};
+// The same of one entry of a workspace.
+inline constexpr std::chrono::minutes kCleanUpPatience{5};
+// Garbage collection looks at every file of every sandbox that is long unused.
+inline constexpr std::chrono::hours kGarbageDeadline{6};
+// However full the disk was at the first start: SANDBOX_MIN_FREE guards it.
+inline constexpr std::int64_t kLeastPrincipalDisk = std::int64_t{4} << 30;
 
 }  // namespace sandkeep

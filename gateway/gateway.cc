@@ -59,7 +59,7 @@ asio::awaitable<void> SweepUploads(Uploads& uploads) {
 
 asio::awaitable<void> RefreshCertificates(http::Certificates& certificates) {
   for (;;) {
-    co_await Pause(http::kCertificateLook);
+    co_await Pause(kCertificateLook);
     certificates.Refresh();
   }
 }

@@ -37,6 +37,9 @@ grpc::ChannelArguments MakeArguments() {
   arguments.SetMaxReceiveMessageSize(kMaxRpcResponseBytes);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  // What may be tried again, and with which patience, its caller knows.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  for (const char* const feature : kUnusedGrpcFeatures) arguments.SetInt(feature, 0);
   // Two clients of one process share no connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return arguments;
@@ -66,9 +69,6 @@ struct Connection {
 };
 
 using ConnectionPtr = std::shared_ptr<const Connection>;
-
-// Garbage collection looks at every file of every sandbox that is long unused.
-constexpr std::chrono::hours kGarbageDeadline{6};
 
 template <typename Request, typename Response>
 Async<Response> Unary(ConnectionPtr connection, UnaryMethod<Request, Response> method,

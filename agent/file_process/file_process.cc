@@ -27,8 +27,6 @@ using files::v1::Entry;
 using files::v1::Request;
 
 constexpr std::size_t kEtagBytes = 16;
-// Between two turns of a walk: it takes half of the file process's time at most.
-constexpr std::chrono::milliseconds kMeasurePause{5};
 
 // What we see ourselves, not what it said.
 absl::StatusOr<OpenedFile> CheckOpened(UniqueFd file, const RelPath& path) {

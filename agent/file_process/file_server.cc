@@ -57,11 +57,6 @@ struct stat ToStat(const Entry& entry) {
 
 constexpr std::size_t kPartBytes = 16;
 
-// Walks at once: what the agent measures at a time, with room.
-constexpr std::size_t kMaxWalks = 4;
-// One turn of a walk, while others wait.
-constexpr std::chrono::milliseconds kMeasureTurn{5};
-
 }  // namespace
 
 absl::StatusOr<Frame> FileServer::Receive() {
@@ -295,7 +290,7 @@ absl::Status FileServer::Measure(std::uint64_t id, const files::v1::Measure& req
   if (name == 0) {
     const int volume = Volume(request.volume());
     if (volume < 0) return Answer(id, EBADF);
-    if (walks_.size() >= kMaxWalks) return Answer(id, ENFILE);
+    if (walks_.size() >= kMaxMeasuredAtOnce) return Answer(id, ENFILE);
     Measurement walk;
     if (const int error = walk.Begin(volume, request.path()); error != 0) return Answer(id, error);
     name = next_walk_++;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/file_process/beneath.h"
+#include "common/limits.h"
 
 namespace sandkeep {
 namespace {

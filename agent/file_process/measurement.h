@@ -20,11 +20,6 @@ struct statx;
 
 namespace sandkeep {
 
-// Folders of one walk that are open at once, each with 32 KiB of names that were read ahead.
-inline constexpr std::size_t kMaxOpenLevels = 64;
-// Folders below folders: 40 bytes each. Deeper ones aren't looked at.
-inline constexpr std::size_t kMaxMeasuredLevels = 65536;
-
 struct Measures {
   std::int64_t bytes = 0;   // Of a file with several names each counts its share.
   std::int64_t inodes = 0;  // Names.

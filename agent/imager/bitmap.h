@@ -9,12 +9,6 @@
 namespace sandkeep {
 
 inline constexpr int kChannels = 4;
-// Of a picture that is held whole at its own size: 160 MB of the 256 MB that the process has.
-inline constexpr std::int64_t kMaxWholePixels = 40'000'000;
-// Where a decoder scales while it reads.
-inline constexpr std::int64_t kMaxPixels = 150'000'000;
-// Of all frames of an animation together, for as long as they are checked: less than a second's.
-inline constexpr std::int64_t kMaxFramePixels = 40'000'000;
 
 struct Bitmap {
   Bitmap() = default;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "agent/imager/decode.h"
+#include "common/limits.h"
 #include "common/status_macros.h"
 
 namespace sandkeep {

@@ -8,6 +8,7 @@
 
 #include "agent/imager/decode.h"
 #include "agent/imager/notes.h"
+#include "common/limits.h"
 #include "common/status_macros.h"
 
 namespace sandkeep {
@@ -63,7 +64,7 @@ absl::StatusOr<DecodedImage> DecodeJpeg(std::string_view bytes, int max_px) {
                             &decoded.size.height, &sampling, &colours) != 0) {
     return absl::InvalidArgumentError(::tjGetErrorStr2(handle.get()));
   }
-  RETURN_IF_ERROR(CheckPixels(decoded.size, kMaxPixels));
+  RETURN_IF_ERROR(CheckPixels(decoded.size, kMaxScaledPixels));
   const Size size = ScaledSize(decoded.size, FitWithin(decoded.size, max_px));
   RETURN_IF_ERROR(CheckPixels(size, kMaxWholePixels));
   decoded.bitmap = Bitmap(size.width, size.height);

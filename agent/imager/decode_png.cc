@@ -5,6 +5,7 @@
 
 #include "agent/imager/decode.h"
 #include "agent/imager/notes.h"
+#include "common/limits.h"
 #include "common/status_macros.h"
 
 namespace sandkeep {

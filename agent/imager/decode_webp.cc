@@ -8,6 +8,7 @@
 
 #include "agent/imager/decode.h"
 #include "agent/imager/notes.h"
+#include "common/limits.h"
 #include "common/status_macros.h"
 
 namespace sandkeep {
@@ -86,7 +87,7 @@ absl::StatusOr<DecodedImage> DecodeWebP(std::string_view bytes, int max_px) {
   DecodedImage decoded;
   decoded.size = {static_cast<int>(feature(WEBP_FF_CANVAS_WIDTH)),
                   static_cast<int>(feature(WEBP_FF_CANVAS_HEIGHT))};
-  RETURN_IF_ERROR(CheckPixels(decoded.size, kMaxPixels));
+  RETURN_IF_ERROR(CheckPixels(decoded.size, kMaxScaledPixels));
   decoded.orientation = Orientation(demuxer.get());
   if ((feature(WEBP_FF_FORMAT_FLAGS) & ANIMATION_FLAG) != 0) {
     RETURN_IF_ERROR(DecodeFrames(data, &decoded));

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "agent/imager/limits.h"
 #include "agent/runtime/process.h"
 #include "common/gate.h"
+#include "common/limits.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "common/strings.h"

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "agent/imager/limits.h"
+#include "common/limits.h"
 #include "common/sanitizers.h"
 #include "common/syscall_filter.h"
 

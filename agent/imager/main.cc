@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "absl/strings/numbers.h"
-#include "agent/imager/limits.h"
 #include "agent/imager/lockdown.h"
 #include "agent/imager/render.h"
+#include "common/limits.h"
 #include "common/status_codes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"

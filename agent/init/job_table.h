@@ -54,6 +54,9 @@ class JobTable {
   // A shell that is to stand by starts once nothing of any job lives.
   void StartStandbys();
 
+  // A command, or what one left behind, may live.
+  bool any() const { return !jobs_.empty(); }
+
   // Says what hasn't been said. False: the channel takes no more now.
   bool TellNews();
 

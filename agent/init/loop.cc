@@ -53,6 +53,7 @@ void Loop::Turn() {
   if ((waits[1].revents & POLLIN) != 0) TakeChildren();
   jobs_->SweepIfDue();
   jobs_->LookAtInputsIfDue();
+  TellPorts();
   jobs_->StartStandbys();
   told_ = jobs_->TellNews();
   starved_ = !told_ && (waits[0].revents & POLLOUT) != 0;
@@ -62,12 +63,14 @@ int Loop::Timeout() const {
   constexpr std::chrono::milliseconds kForever{INT_MAX};
   const auto least =
       std::min({jobs_->UntilSweep().value_or(kForever), jobs_->UntilSpare().value_or(kForever),
-                jobs_->UntilInputs().value_or(kForever), starved_ ? kStarvedPause : kForever});
+                jobs_->UntilInputs().value_or(kForever), ports_.UntilLook().value_or(kForever),
+                starved_ ? kStarvedPause : kForever});
   return least == kForever ? -1 : static_cast<int>(least.count());
 }
 
 // A bounded number, so that a busy agent doesn't keep dead children waiting.
 void Loop::TakeRequests() {
+  ports_.Wake();
   for (int i = 0; i < kMaxInitRequestsATurn; ++i) {
     std::optional<Request> request = channel_->Receive();
     if (!request.has_value()) return;
@@ -81,6 +84,15 @@ void Loop::TakeChildren() {
   while (::read(children_.get(), &info, sizeof info) > 0) {
   }
   jobs_->Reap();
+  ports_.Wake();
+}
+
+void Loop::TellPorts() {
+  for (const std::uint16_t port : ports_.LookIfDue(jobs_->any())) {
+    v1::FromInit frame;
+    frame.mutable_port_opened()->set_port(port);
+    channel_->Queue(frame);
+  }
 }
 
 }  // namespace sandkeep::init

@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "agent/init/channel.h"
 #include "agent/init/job_table.h"
+#include "agent/init/port_watch.h"
 #include "common/unique_fd.h"
 
 namespace sandkeep::init {
@@ -24,10 +25,12 @@ class Loop {
   int Timeout() const;
   void TakeRequests();
   void TakeChildren();
+  void TellPorts();
 
   Channel* channel_;
   JobTable* jobs_;
   UniqueFd children_;
+  PortWatch ports_;
   bool told_ = true;
   // The channel had room, and the kernel no memory.
   bool starved_ = false;

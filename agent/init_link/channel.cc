@@ -135,8 +135,11 @@ absl::Status Channel::Dispatch(const FromInit& message) {
       if (--freezes_ < 0) return InitLied("answered what nobody asked");
       return absl::OkStatus();
     case FromInit::kPortOpened: {
-      const bool port = message.port_opened().port() >= 1 && message.port_opened().port() <= 65535;
-      return port ? OnIdle() : InitLied("opened a port that can't be");
+      const std::uint32_t port = message.port_opened().port();
+      if (port < 1 || port > 65535) return InitLied("opened a port that can't be");
+      RETURN_IF_ERROR(OnIdle());
+      events_->OnPortOpened(static_cast<std::uint16_t>(port));
+      return absl::OkStatus();
     }
     default:
       return InitLied("sent a frame that it may not send now");

@@ -66,6 +66,8 @@ class InitEvents {
                         bool supervisor_lost) = 0;
   virtual void OnGone(const JobId& id) = 0;
   virtual void OnWaiting(const JobId& id) = 0;
+  // Any process of the sandbox began to listen on this TCP port.
+  virtual void OnPortOpened(std::uint16_t port) = 0;
   // Init couldn't start it; `reason` is for the outcome's remedy.
   virtual void OnRefused(const JobId& id, absl::Status reason) = 0;
   // The link is over: the init died, or lied.

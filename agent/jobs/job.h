@@ -59,11 +59,20 @@ struct JobGap {
 };
 
 struct JobEvent {
-  enum class Kind { kOutput, kGap, kWaitingForInput, kPaused, kOutcome, kEndOfWhatThereIs } kind;
+  enum class Kind {
+    kOutput,
+    kGap,
+    kWaitingForInput,
+    kPaused,
+    kNote,
+    kOutcome,
+    kEndOfWhatThereIs
+  } kind;
   JobOutput output;
   JobGap gap;
   Outcome outcome;
   std::string paused = {};  // As in JobSnapshot.
+  std::string note = {};    // A line for the model.
 };
 
 }  // namespace sandkeep

@@ -20,9 +20,10 @@ std::int64_t LimitOfEach(const JobRow& row) {
 
 }  // namespace
 
-JobEntry::JobEntry(boost::asio::any_io_executor strand, Clock& clock, JobRow row,
-                   const std::string& spool_dir, JobEntryOwner& owner)
+JobEntry::JobEntry(boost::asio::any_io_executor strand, boost::asio::any_io_executor disk,
+                   Clock& clock, JobRow row, const std::string& spool_dir, JobEntryOwner& owner)
     : strand_(std::move(strand)),
+      disk_(std::move(disk)),
       clock_(clock),
       row_(std::move(row)),
       owner_(&owner),
@@ -48,7 +49,7 @@ absl::Status JobEntry::StartPump(std::size_t stream, UniqueFd pipe) {
   if (!pipe) return absl::OkStatus();
   Stream& of = streams_[stream];
   if (of.pump) of.pump->Stop();
-  of.pump = std::make_shared<Pump>(strand_, std::move(pipe), Spool(of.path, of.window),
+  of.pump = std::make_shared<Pump>(strand_, disk_, std::move(pipe), Spool(of.path, of.window),
                                    row_.id.hex(), static_cast<PumpSink&>(*this));
   return of.pump->Start();
 }
@@ -137,7 +138,9 @@ void JobEntry::OnExited(int wait_status, int left_behind, bool supervisor_lost) 
   timers_->deadline.cancel();
   const auto self = shared_from_this();
   for (Stream& stream : streams_) {
-    if (stream.pump) stream.pump->DrainNow();
+    if (!stream.pump) continue;
+    stream.disk_turns_at_exit = stream.pump->disk_turns();
+    stream.pump->DrainNow();
   }
   Consider();
 }
@@ -273,6 +276,7 @@ void JobEntry::OnQuiet() {
   if (silent < kExitGrace && now - exit_->at < kExitGraceMax) {
     return After(&Timers::quiet, kExitGrace - silent, &JobEntry::OnQuiet);
   }
+  if (AtDisk()) return After(&Timers::quiet, kExitGrace, &JobEntry::OnQuiet);
   if (!ended()) End();
 }
 
@@ -363,6 +367,16 @@ bool JobEntry::AtEndOfOutput() const {
 bool JobEntry::disk_full() const {
   return std::any_of(streams_.begin(), streams_.end(), [](const Stream& stream) {
     return stream.pump != nullptr && stream.pump->stuck();
+  });
+}
+
+// The turn that was under way at its end and a whole one after it empty any pipe: later ones move
+// what something left behind prints.
+bool JobEntry::AtDisk() const {
+  constexpr int kEnough = 2;
+  return std::any_of(streams_.begin(), streams_.end(), [](const Stream& stream) {
+    return stream.pump != nullptr && stream.pump->at_disk() &&
+           stream.pump->disk_turns() - stream.disk_turns_at_exit < kEnough;
   });
 }
 

@@ -50,8 +50,8 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   };
 
   // The owner outlives the entry or abandons it.
-  JobEntry(boost::asio::any_io_executor strand, Clock& clock, JobRow row,
-           const std::string& spool_dir, JobEntryOwner& owner);
+  JobEntry(boost::asio::any_io_executor strand, boost::asio::any_io_executor disk, Clock& clock,
+           JobRow row, const std::string& spool_dir, JobEntryOwner& owner);
 
   // The job is on its way to init.
   absl::Status Begin(Pipes pipes, std::string stdin_text, bool keep_stdin);
@@ -123,6 +123,7 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
     std::string path;
     SpoolWindow window;
     std::shared_ptr<Pump> pump;
+    int disk_turns_at_exit = 0;
     std::int64_t size_at_end = 0;
   };
   struct Exit {
@@ -163,10 +164,13 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   void FinishPumps();
   bool AtEndOfOutput() const;
   bool disk_full() const;
+  // What the command itself printed may still be on its way to a slow disk.
+  bool AtDisk() const;
   Outcome Judge() const;
   Outcome JudgeExit() const;
 
   boost::asio::any_io_executor strand_;
+  boost::asio::any_io_executor disk_;
   Clock& clock_;
   JobRow row_;
   JobEntryOwner* owner_;

@@ -41,6 +41,7 @@ class OwnedTable : public JobTable {
   void GoOn() override { table_->GoOn(); }
   Async<void> Forget(absl::Time ended_before) override { return table_->Forget(ended_before); }
   void RenewStandby() override { table_->RenewStandby(); }
+  std::optional<std::string> TakeNews() override { return table_->TakeNews(); }
   std::int64_t output_bytes() const override { return table_->jobs().output_bytes(); }
   absl::Time oldest_output() const override {
     const Table::EntryPtr oldest = table_->jobs().OldestWithOutput();

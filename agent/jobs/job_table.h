@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,9 @@ class JobTable {
 
   // The workspace was written to from outside: no command runs in a shell that began before.
   virtual void RenewStandby() = 0;
+
+  // A line for the model that nobody was told yet: a port that began to listen.
+  virtual std::optional<std::string> TakeNews() = 0;
 
   // What is kept of its jobs' output.
   virtual std::int64_t output_bytes() const = 0;

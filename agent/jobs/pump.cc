@@ -19,9 +19,10 @@ constexpr int kDrainTries = 64;
 
 }  // namespace
 
-Pump::Pump(asio::any_io_executor strand, UniqueFd pipe, Spool spool, std::string name,
-           PumpSink& sink)
+Pump::Pump(asio::any_io_executor strand, asio::any_io_executor disk, UniqueFd pipe, Spool spool,
+           std::string name, PumpSink& sink)
     : strand_(strand),
+      disk_(std::move(disk)),
       waiter_(strand),
       timer_(strand),
       pipe_(std::move(pipe)),
@@ -33,6 +34,7 @@ Pump::~Pump() { Stop(); }
 
 absl::Status Pump::Start() {
   RETURN_IF_ERROR(spool_.Resume());
+  size_ = spool_.size();
   Wait();
   return absl::OkStatus();
 }
@@ -45,7 +47,7 @@ void Pump::Finish() {
   if (state_ == State::kEnded) return;
   // A pipe holds at most a MiB: one turn is all there is.
   Spool::Taken taken;
-  const absl::Status status = TakeTurn(kDrainTries, &taken);
+  const absl::Status status = TakeTurn(kDrainTries, &taken, &size_);
   if (!status.ok()) {
     Log(Severity::kError, "spool.output_lost", {{"job", name_}, {"why", status}});
   }
@@ -57,29 +59,57 @@ void Pump::Stop() {
   state_ = State::kEnded;
   timer_.cancel();
   Unwatch();
+  const std::lock_guard lock(turn_);
   pipe_.Reset();
   spool_.Close();
 }
 
-absl::Status Pump::TakeTurn(int tries, Spool::Taken* taken) {
+absl::Status Pump::TakeTurn(int tries, Spool::Taken* taken, std::int64_t* size) {
   constexpr auto kTurn = static_cast<std::int64_t>(kSpliceTurnBytes);
-  absl::Status status = spool_.Take(pipe_, kTurn, taken);
+  const std::lock_guard lock(turn_);
+  absl::Status status;
+  // It may have been stopped before the disk's threads came to it.
+  if (pipe_) status = spool_.Take(pipe_, kTurn, taken);
   while (status.ok() && taken->after == Spool::After::kFew && --tries > 0) {
     status = spool_.Take(pipe_, kTurn, taken);
   }
+  *size = spool_.size();
   return status;
 }
 
 void Pump::Turn(int tries) {
   Spool::Taken taken;
-  const absl::Status status = TakeTurn(tries, &taken);
+  std::int64_t size = 0;
+  const absl::Status status = TakeTurn(tries, &taken, &size);
+  Taken(status, taken, size);
+}
+
+void Pump::TurnAtDisk() {
+  Unwatch();
+  state_ = State::kAtDisk;
+  auto turn = [self = shared_from_this()]() {
+    Spool::Taken taken;
+    std::int64_t size = 0;
+    const absl::Status status = self->TakeTurn(1, &taken, &size);
+    auto back = [self, status, taken, size]() {
+      if (self->state_ != State::kAtDisk) return;
+      ++self->disk_turns_;
+      self->Taken(status, taken, size);
+    };
+    asio::post(self->strand_, std::move(back));
+  };
+  asio::post(disk_, std::move(turn));
+}
+
+void Pump::Taken(const absl::Status& status, const Spool::Taken& taken, std::int64_t size) {
+  size_ = size;
   // First what comes next: the sink may end it.
   if (!status.ok()) {
     Stuck(status);
   } else if (taken.after == Spool::After::kEnd) {
     return End();
   } else if (taken.after == Spool::After::kMore) {
-    PostTurn();
+    TurnAtDisk();
   } else if (taken.after == Spool::After::kFew) {
     Pause(State::kGathering, kSpliceCoalesce);
   } else {
@@ -122,13 +152,6 @@ void Pump::Pause(State state, std::chrono::milliseconds time) {
     if (!error && self->state_ == state) self->Turn();
   };
   timer_.async_wait(std::move(due));
-}
-
-void Pump::PostTurn() {
-  state_ = State::kTurnPosted;
-  asio::post(strand_, [self = shared_from_this()]() {
-    if (self->state_ == State::kTurnPosted) self->Turn();
-  });
 }
 
 void Pump::Stuck(const absl::Status& why) {

@@ -2,14 +2,18 @@
 // kSpliceTurnBytes, slow writers gathered for kSpliceCoalesce, the first bytes after a silence at
 // once. A full disk makes it wait and try again; nothing is lost, the writers block.
 //
-// On the sandbox's strand. Held by its job; after Stop the sink is never called again.
+// On the sandbox's strand. Held by its job; after Stop the sink is never called again. While a pipe
+// is full again after each turn, the turns are the disk's threads': what prints more than a disk
+// takes is made to wait by the kernel, and nobody else may wait with it.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "agent/jobs/spool.h"
@@ -28,8 +32,8 @@ class PumpSink {
 class Pump : public std::enable_shared_from_this<Pump> {
  public:
   // `name` is for the log. The sink outlives the pump or stops it.
-  Pump(boost::asio::any_io_executor strand, UniqueFd pipe, Spool spool, std::string name,
-       PumpSink& sink);
+  Pump(boost::asio::any_io_executor strand, boost::asio::any_io_executor disk, UniqueFd pipe,
+       Spool spool, std::string name, PumpSink& sink);
   ~Pump();
 
   // Begins; the spool goes on where its file ends.
@@ -38,32 +42,42 @@ class Pump : public std::enable_shared_from_this<Pump> {
   // A turn now, whatever was to be waited for: the command has ended.
   void DrainNow();
 
-  // Takes what the pipe still holds, then stops: nobody can write any more.
+  // Takes what the pipe still holds, then stops: nobody can write any more. Both wait for a turn
+  // that is under way.
   void Finish();
   void Stop();
 
-  std::int64_t size() const { return spool_.size(); }
+  std::int64_t size() const { return size_; }
   bool at_end() const { return state_ == State::kEnded; }
   // The disk takes nothing.
   bool stuck() const { return state_ == State::kStuck; }
+  bool at_disk() const { return state_ == State::kAtDisk; }
+  // That the disk's threads have done.
+  int disk_turns() const { return disk_turns_; }
 
  private:
-  enum class State { kIdle, kWaiting, kGathering, kTurnPosted, kStuck, kEnded };
+  enum class State { kIdle, kWaiting, kGathering, kAtDisk, kStuck, kEnded };
 
   void Turn(int tries = 1);
-  absl::Status TakeTurn(int tries, Spool::Taken* taken);
+  // Any thread: the spool and the pipe are one turn's at a time.
+  absl::Status TakeTurn(int tries, Spool::Taken* taken, std::int64_t* size);
+  void TurnAtDisk();
+  void Taken(const absl::Status& status, const Spool::Taken& taken, std::int64_t size);
   void Wait();
   void Unwatch();
   void Pause(State state, std::chrono::milliseconds time);
-  void PostTurn();
   void Stuck(const absl::Status& why);
   void End();
 
   boost::asio::any_io_executor strand_;
+  boost::asio::any_io_executor disk_;
   boost::asio::posix::stream_descriptor waiter_;
   boost::asio::steady_timer timer_;
+  std::mutex turn_;  // Guards the two below it.
   UniqueFd pipe_;
   Spool spool_;
+  std::int64_t size_ = 0;
+  int disk_turns_ = 0;
   std::string name_;
   PumpSink* sink_;
   State state_ = State::kIdle;

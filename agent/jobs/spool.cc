@@ -63,6 +63,8 @@ absl::Status Spool::Take(const UniqueFd& pipe, std::int64_t limit, Taken* taken)
     if (taken->after != After::kMore) return absl::OkStatus();
     RETURN_IF_ERROR(Open(O_CREAT));
   }
+  // Of what readers know: this turn's bytes they hear of after it.
+  Drop();
   while (taken->bytes < limit) {
     loff_t at = size_;
     const ssize_t moved =
@@ -80,7 +82,6 @@ absl::Status Spool::Take(const UniqueFd& pipe, std::int64_t limit, Taken* taken)
     if (moved < 0) return ErrnoStatus(errno, "splicing into a spool");
     size_ += moved;
     taken->bytes += moved;
-    Drop();
     if (moved < static_cast<ssize_t>(kSpliceCoalesceBelow)) {
       taken->after = After::kFew;
       return absl::OkStatus();

@@ -32,7 +32,7 @@ void Table::Load(std::vector<JobRow> known) {
 }
 
 Table::EntryPtr Table::Add(JobRow row) {
-  auto job = std::make_shared<JobEntry>(strand_, clock_, std::move(row), spool_dir_,
+  auto job = std::make_shared<JobEntry>(strand_, disk_, clock_, std::move(row), spool_dir_,
                                         static_cast<JobEntryOwner&>(*this));
   jobs_.Add(job);
   return job;
@@ -152,7 +152,7 @@ absl::StatusOr<Table::EntryPtr> Table::FindEntry(const JobId& id) const {
 absl::StatusOr<std::unique_ptr<JobWatcher>> Table::Watch(const JobId& id, std::int64_t from_offset,
                                                          bool follow) {
   ASSIGN_OR_RETURN(EntryPtr job, FindEntry(id));
-  return MakeWatcher(strand_, disk_, std::move(job), from_offset, follow);
+  return MakeWatcher(strand_, disk_, std::move(job), ports_, from_offset, follow);
 }
 
 Async<std::int64_t> Table::SendInput(JobId id, std::string data, bool end) {
@@ -220,6 +220,7 @@ Async<void> Table::Detach(Outcome lost) {
   const std::shared_ptr<Table> self = shared_from_this();
   ++attachment_;
   Unlink();
+  ports_->Clear();
   LoseAllBut({}, lost);
   TellActivity();
   co_return absl::OkStatus();

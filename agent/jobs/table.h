@@ -19,6 +19,7 @@
 #include "agent/jobs/job_pipes.h"
 #include "agent/jobs/job_registry.h"
 #include "agent/jobs/job_table.h"
+#include "agent/jobs/port_news.h"
 #include "agent/jobs/standby.h"
 
 namespace sandkeep {
@@ -60,12 +61,14 @@ class Table : public std::enable_shared_from_this<Table>,
   Async<void> Forget(absl::Time ended_before);
   Async<void> ForgetOldest();
   void RenewStandby();
+  std::optional<std::string> TakeNews() { return ports_->Take(); }
 
  private:
   void OnStarted(const JobId& id) override;
   void OnExited(const JobId& id, int wait_status, int left_behind, bool supervisor_lost) override;
   void OnGone(const JobId& id) override;
   void OnWaiting(const JobId& id) override;
+  void OnPortOpened(std::uint16_t port) override;
   void OnRefused(const JobId& id, absl::Status reason) override;
   void OnBroken(absl::Status why) override;
 
@@ -104,6 +107,8 @@ class Table : public std::enable_shared_from_this<Table>,
   std::unique_ptr<InitLink> link_;
   std::function<std::optional<KernelCounts>()> counts_;
   Standby standby_{random_};
+  // Watchers, which may outlive the table, tell of them too.
+  const std::shared_ptr<PortNews> ports_ = std::make_shared<PortNews>();
   // Ended, and on their way to the store.
   std::vector<EntryPtr> unrecorded_;
   boost::asio::steady_timer record_{strand_};

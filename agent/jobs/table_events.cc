@@ -41,6 +41,11 @@ void Table::OnWaiting(const JobId& id) {
   if (const EntryPtr job = jobs_.FindLive(id)) job->OnWaiting();
 }
 
+void Table::OnPortOpened(std::uint16_t port) {
+  ports_->Add(port);
+  for (const EntryPtr& job : jobs_.Live()) job->changed().Notify();
+}
+
 void Table::OnRefused(const JobId& id, absl::Status reason) {
   if (standby_.OnGone(id)) return;
   if (const EntryPtr job = jobs_.FindLive(id)) job->OnRefused(reason);

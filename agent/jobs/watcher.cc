@@ -31,6 +31,7 @@ struct WatchState {
   asio::any_io_executor strand;
   asio::any_io_executor disk;
   std::shared_ptr<JobEntry> job;
+  std::shared_ptr<PortNews> ports;
   bool follow = true;
   std::vector<Cursor> cursors;
   std::size_t turn = 0;  // The stream that is looked at first, so that neither waits for the other.
@@ -112,6 +113,14 @@ Async<JobEvent> TakeBytes(std::shared_ptr<WatchState> watch, std::size_t i, std:
 std::optional<JobEvent> Announce(WatchState& watch) {
   JobEntry& job = *watch.job;
   JobEvent event{};
+  // Who doesn't follow may look for something else, and would lose it.
+  if (watch.follow) {
+    if (std::optional<std::string> port = watch.ports->Take()) {
+      event.kind = JobEvent::Kind::kNote;
+      event.note = *std::move(port);
+      return event;
+    }
+  }
   if (job.ended()) {
     event.kind = JobEvent::Kind::kOutcome;
     event.outcome = *job.row().outcome;
@@ -186,6 +195,7 @@ class SpoolWatcher : public JobWatcher {
 absl::StatusOr<std::unique_ptr<JobWatcher>> MakeWatcher(asio::any_io_executor strand,
                                                         asio::any_io_executor disk,
                                                         std::shared_ptr<JobEntry> job,
+                                                        std::shared_ptr<PortNews> ports,
                                                         std::int64_t from_offset, bool follow) {
   if (from_offset < 0) return absl::InvalidArgumentError("an offset can't be negative");
   auto state = std::make_shared<WatchState>();
@@ -208,6 +218,7 @@ absl::StatusOr<std::unique_ptr<JobWatcher>> MakeWatcher(asio::any_io_executor st
   state->strand = std::move(strand);
   state->disk = std::move(disk);
   state->job = std::move(job);
+  state->ports = std::move(ports);
   state->follow = follow;
   return std::make_unique<SpoolWatcher>(std::move(state));
 }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "agent/jobs/job_entry.h"
 #include "agent/jobs/job_table.h"
+#include "agent/jobs/port_news.h"
 
 namespace sandkeep {
 
@@ -18,6 +19,7 @@ namespace sandkeep {
 absl::StatusOr<std::unique_ptr<JobWatcher>> MakeWatcher(boost::asio::any_io_executor strand,
                                                         boost::asio::any_io_executor disk,
                                                         std::shared_ptr<JobEntry> job,
+                                                        std::shared_ptr<PortNews> ports,
                                                         std::int64_t from_offset, bool follow);
 
 }  // namespace sandkeep

@@ -13,8 +13,6 @@
 namespace sandkeep {
 namespace {
 
-constexpr std::size_t kMaxKernelText = 4_KiB;
-
 bool HasWord(std::string_view text, std::string_view word) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   for (const std::string_view part : Split(text, ' ')) {
@@ -54,7 +52,7 @@ CgroupSupport ProbeCgroups(const std::string& root, const std::string& parent) {
   if (!support.v2 || parent.empty()) return support;
   // What the parent may give to its children.
   const auto controllers =
-      ReadSmallFile(StrCat(root, parent, "/cgroup.controllers"), kMaxKernelText);
+      ReadSmallFile(StrCat(root, parent, "/cgroup.controllers"), kMaxKernelTextBytes);
   if (!controllers.ok()) return support;
   support.memory = HasWord(*controllers, "memory");
   support.cpu = HasWord(*controllers, "cpu");
@@ -80,7 +78,7 @@ absl::Status SetFrozen(const std::string& root, const std::string& group, bool f
 
 std::optional<KernelCounts> ReadCounts(const std::string& root, const std::string& group) {
   const auto read = [&](std::string_view file) {
-    return ReadSmallFile(StrCat(root, group, "/", file), kMaxKernelText);
+    return ReadSmallFile(StrCat(root, group, "/", file), kMaxKernelTextBytes);
   };
   const auto kills = CountOf(read("memory.events"), "oom_kill");
   const auto forks = CountOf(read("pids.events"), "max");
@@ -90,7 +88,7 @@ std::optional<KernelCounts> ReadCounts(const std::string& root, const std::strin
 }
 
 bool IsFrozen(const std::string& root, const std::string& group) {
-  const auto text = ReadSmallFile(StrCat(root, group, "/cgroup.events"), kMaxKernelText);
+  const auto text = ReadSmallFile(StrCat(root, group, "/cgroup.events"), kMaxKernelTextBytes);
   return text.ok() && text->find("frozen 1\n") != std::string::npos;
 }
 

@@ -28,16 +28,17 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kFirstPause{1};
 constexpr std::chrono::milliseconds kLongestPause{20};
-constexpr std::size_t kMaxProcText = 16_KiB;
 
 // Before its exec it is the engine's runtime, whose descriptors are none of ours.
 absl::Status CheckIsOurInit(pid_t pid) {
   const std::string proc = StrCat("/proc/", pid);
-  ASSIGN_OR_RETURN(const std::string status, ReadSmallFile(StrCat(proc, "/status"), kMaxProcText));
+  ASSIGN_OR_RETURN(const std::string status,
+                   ReadSmallFile(StrCat(proc, "/status"), kMaxProcTextBytes));
   if (!IsNamespaceInit(status)) {
     return absl::UnavailableError(StrCat("process ", pid, " is no container's PID 1"));
   }
-  ASSIGN_OR_RETURN(const std::string line, ReadSmallFile(StrCat(proc, "/cmdline"), kMaxProcText));
+  ASSIGN_OR_RETURN(const std::string line,
+                   ReadSmallFile(StrCat(proc, "/cmdline"), kMaxProcTextBytes));
   if (Split(line, '\0').front() != kInitInside) {
     return absl::UnavailableError(StrCat("process ", pid, " doesn't run sandkeep-init"));
   }

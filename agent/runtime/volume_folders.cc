@@ -22,10 +22,6 @@ std::string BindingPath(const std::string& volumes, const EngineName& volume) {
   return StrCat(volumes, "/", volume.text(), "/sandkeep-binding");
 }
 
-// podman's own; one entry has about 600 bytes.
-constexpr std::size_t kMaxContainerListBytes = 4_MiB;
-constexpr std::size_t kMaxLayerIdBytes = 128;
-
 bool IsLayerId(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   return !text.empty() && text.size() <= kMaxLayerIdBytes &&

@@ -1,5 +1,8 @@
 #include "agent/sandbox/disk_book.h"
 
+#include "absl/time/time.h"
+#include "common/limits.h"
+
 namespace sandkeep {
 
 void DiskBook::Write(const HostReading& host, Shares shares) {
@@ -27,7 +30,7 @@ DiskBook::Shares DiskBook::shares() const {
 bool DiskBook::Tell(const SandboxKey& sandbox, std::string_view kind, absl::Time now) {
   const std::lock_guard lock(mutex_);
   const auto [told, first] = told_.try_emplace({sandbox, kind}, now);
-  if (!first && now - told->second < kToldAgainAfter) return false;
+  if (!first && now - told->second < absl::FromChrono(kToldAgainAfter)) return false;
   told->second = now;
   return true;
 }

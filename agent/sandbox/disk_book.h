@@ -15,9 +15,6 @@
 
 namespace sandkeep {
 
-// How long who was told of something nearly used up isn't told again.
-inline const absl::Duration kToldAgainAfter = absl::Hours(1);
-
 struct DiskShare {
   std::int64_t charged = 0;
   int sandboxes = 0;

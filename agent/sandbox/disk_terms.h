@@ -10,13 +10,6 @@
 
 namespace sandkeep {
 
-// What a name costs at least, however little is in it: a file system has only so many.
-inline constexpr std::int64_t kBytesPerName = 4096;
-// Between two looks, less than this is no growth: a shell's history, a log line.
-inline constexpr std::int64_t kLeastGrowth = 1 << 20;
-// What may be written in a sandbox beyond its limit, by the commands that make room.
-inline constexpr std::int64_t kCleaningRoom = 64 << 20;
-
 // Of one sandbox, as last measured; -1: not yet.
 struct DiskUse {
   std::int64_t workspace = -1;

@@ -11,12 +11,6 @@
 
 namespace sandkeep {
 
-// How long one workspace is looked at, to see when something in it changed: a million files take
-// some ten seconds.
-inline const absl::Duration kGarbagePatience = absl::Minutes(5);
-// The same of one entry of a workspace.
-inline const absl::Duration kCleanUpPatience = absl::Minutes(5);
-
 // Of a volume, all of it.
 inline RelPath Workspace() { return *RelPath::Parse(""); }
 

@@ -5,8 +5,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "absl/time/time.h"
 #include "agent/sandbox/garbage.h"
 #include "agent/sandbox/manager.h"
+#include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 
@@ -45,8 +47,9 @@ Async<bool> Manager::CleanUpEntry(EngineName volume, FileEntry entry) {
   // Of a folder, something in it may be newer than it is itself.
   if (now - absl::FromUnixNanos(entry.changed_ns) < limits_.file_ttl) co_return false;
   CO_ASSIGN_OR_RETURN(RelPath path, RelPath::Parse(entry.path));
-  CO_ASSIGN_OR_RETURN(const MeasuredTree tree,
-                      co_await context_.files.Measure(volume, path, kCleanUpPatience));
+  CO_ASSIGN_OR_RETURN(
+      const MeasuredTree tree,
+      co_await context_.files.Measure(volume, path, absl::FromChrono(kCleanUpPatience)));
   if (tree.missing.empty() && now - tree.newest < limits_.file_ttl) co_return false;
   if (!tree.missing.empty()) {
     Log(Severity::kInfo, "files.kept",

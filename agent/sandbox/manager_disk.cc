@@ -11,21 +11,15 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "agent/sandbox/garbage.h"
 #include "agent/sandbox/manager.h"
+#include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
 namespace sandkeep {
 namespace {
-
-// How long one tree is looked at: a bigger one is known to be at least so big.
-const absl::Duration kDiskPatience = absl::Seconds(60);
-// Turns in one disk_interval; one that nears its limit is looked at in each.
-constexpr int kTurns = 5;
-// Of all time, looks at one sandbox take at most one part in so many; where it is urgent, in these.
-constexpr int kUsualShare = 20;
-constexpr int kUrgentShare = 4;
 
 bool HasProcesses(const SandboxView& view) {
   return view.snapshot.running_jobs > 0 || view.activity.left_behind > 0;
@@ -59,7 +53,7 @@ boost::asio::awaitable<void> Manager::WatchDisk() {
   boost::asio::steady_timer timer(strand_);
   for (;;) {
     co_await LookAtDisk();
-    timer.expires_after(absl::ToChronoNanoseconds(limits_.disk_interval / kTurns));
+    timer.expires_after(absl::ToChronoNanoseconds(limits_.disk_interval / kDiskTurns));
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
   }
 }
@@ -106,23 +100,24 @@ bool Manager::IsDue(const Sandbox& sandbox, const SandboxView& view) const {
   if (!changes && view.snapshot.last_used <= look.used) return false;
   const DiskStanding standing = StandingOf(sandbox, view);
   const bool urgent = view.paused || look.free - standing.free > RoomLeft(standing, Terms()) / 2;
-  const auto interval = absl::ToChronoNanoseconds(limits_.disk_interval / (urgent ? kTurns : 1));
+  const auto interval =
+      absl::ToChronoNanoseconds(limits_.disk_interval / (urgent ? kDiskTurns : 1));
   const auto wait = std::max<std::chrono::nanoseconds>(
-      interval, look.cost * (urgent ? kUrgentShare : kUsualShare));
+      interval, look.cost * (urgent ? kUrgentDiskShare : kUsualDiskShare));
   return std::chrono::steady_clock::now() - look.at >= wait;
 }
 
 boost::asio::awaitable<DiskUse> Manager::MeasureUse(EngineName volume, SandboxView view) {
   DiskUse use = view.disk;
   RelPath all = Workspace();
-  const absl::StatusOr<MeasuredTree> files =
-      co_await context_.files.Measure(std::move(volume), std::move(all), kDiskPatience);
+  const absl::StatusOr<MeasuredTree> files = co_await context_.files.Measure(
+      std::move(volume), std::move(all), absl::FromChrono(kDiskPatience));
   if (!files.ok()) co_return use;
   use = {.workspace = files->bytes, .layer = 0, .names = files->inodes};
   if (!view.container) co_return use;
   RelPath written = *RelPath::Parse("diff");
-  const absl::StatusOr<MeasuredTree> layer =
-      co_await context_.files.Measure(*view.container, std::move(written), kDiskPatience);
+  const absl::StatusOr<MeasuredTree> layer = co_await context_.files.Measure(
+      *view.container, std::move(written), absl::FromChrono(kDiskPatience));
   use.layer = layer.ok() ? layer->bytes : -1;
   if (layer.ok()) use.names += layer->inodes;
   co_return use;

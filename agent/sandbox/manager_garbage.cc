@@ -3,9 +3,11 @@
 #include <set>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "agent/sandbox/garbage.h"
 #include "agent/sandbox/manager.h"
 #include "agent/sandbox/spools.h"
+#include "common/limits.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -34,8 +36,8 @@ boost::asio::awaitable<GarbageDecision> Manager::JudgeOne(std::shared_ptr<Sandbo
       JudgeSandbox(sandbox->View(), sandbox->volume(), limits_.volume_ttl, clock_.Now());
   if (!decision.remove) co_return decision;
   RelPath all = Workspace();
-  const absl::StatusOr<MeasuredTree> files =
-      co_await context_.files.Measure(sandbox->volume(), std::move(all), kGarbagePatience);
+  const absl::StatusOr<MeasuredTree> files = co_await context_.files.Measure(
+      sandbox->volume(), std::move(all), absl::FromChrono(kGarbagePatience));
   JudgeFiles(decision, files, limits_.volume_ttl, clock_.Now());
   co_return decision;
 }

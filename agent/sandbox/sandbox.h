@@ -33,16 +33,6 @@
 
 namespace sandkeep {
 
-// A container that can't be told of, or taken over, is looked at again after so long, each time
-// after twice as long, up to 17 minutes: the engine is busy, or away.
-inline constexpr std::chrono::seconds kSettleRetry{1};
-inline constexpr int kMaxRetryDoublings = 10;
-// One that goes on running though the engine was told so often to stop it is removed.
-inline constexpr int kSettleTries = 4;
-// After so many calls for which a stopped one didn't start, another takes its place. Each has tried
-// several times.
-inline constexpr int kWakeTries = 3;
-
 class Capacity;
 class Registry;
 

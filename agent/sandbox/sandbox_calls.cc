@@ -10,12 +10,6 @@
 #include "common/strings.h"
 
 namespace sandkeep {
-namespace {
-
-// Each begins with a start of the container, if that has gone.
-constexpr int kStartTries = 8;
-
-}  // namespace
 
 // A StartJob in flight: as long as it lives, the sandbox is busy. On the strand; it may end after
 // the manager, when the executor drops what it still has.
@@ -107,6 +101,7 @@ StartedJob Sandbox::Started(JobSnapshot job, Arrival arrival, absl::Time last_us
   for (const std::string& head : std::exchange(cut_off_, {})) {
     notes.push_back(StrCat("this command was cut off when its container ended: ", head));
   }
+  while (std::optional<std::string> news = jobs_->TakeNews()) notes.push_back(*std::move(news));
   SandboxSnapshot now = View().snapshot;
   // The view may be of the moment before this job was added.
   now.running_jobs = jobs_->running();

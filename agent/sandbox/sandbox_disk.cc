@@ -4,6 +4,7 @@
 
 #include "agent/sandbox/lost.h"
 #include "agent/sandbox/sandbox.h"
+#include "common/limits.h"
 #include "common/status_macros.h"
 
 namespace sandkeep {

@@ -1,9 +1,11 @@
 #include "agent/service/agent_service.h"
 
+#include <chrono>
 #include <utility>
 
 #include "agent/service/authorize.h"
 #include "agent/service/call_count.h"
+#include "agent/service/call_rate.h"
 #include "agent/service/handlers.h"
 #include "agent/service/reactor.h"
 #include "agent/service/rpc_table.h"
@@ -30,7 +32,8 @@ class AgentService : public v1::Agent::CallbackService {
                HostFacts facts, Peer peer)
       : executor_(std::move(executor)),
         handlers_(manager, files, std::move(facts), std::move(peer)),
-        calls_(kMaxCallsPerUid) {}
+        calls_(kMaxCallsPerUid),
+        rate_(std::chrono::steady_clock::now()) {}
 
   Writer<v1::JobEvent>* StartJob(Context*, const v1::StartJobRequest* request) override {
     return Stream(RpcOf("StartJob"), &Handlers::StartJob, request);
@@ -153,13 +156,16 @@ class AgentService : public v1::Agent::CallbackService {
       return absl::InvalidArgumentError(
           StrCat("a request of ", rpc.name, " has at most ", rpc.max_request_bytes, " bytes"));
     }
+    if (!rate_.Allows(rpc, std::chrono::steady_clock::now())) {
+      return absl::ResourceExhaustedError(
+          StrCat("more than ", rpc.per_second, " calls of ", rpc.name, " in a second"));
+    }
     std::optional<CallCount::Place> place = calls_.Take();
     if (!place.has_value()) return absl::ResourceExhaustedError("too many calls at once");
     return *std::move(place);
   }
 
-  // What takes no time and waits for nothing needs no coroutine, and no change of thread: the
-  // context's own reactor is the only one that gRPC doesn't hand to another thread at its end.
+  // What takes no time and waits for nothing needs no coroutine, and no change of thread.
   template <typename Request, typename Response>
   UnaryAnswer* AtOnce(const Rpc& rpc,
                       absl::Status (Handlers::*method)(const Request&, Response&) const,
@@ -198,6 +204,7 @@ class AgentService : public v1::Agent::CallbackService {
   const boost::asio::any_io_executor executor_;
   Handlers handlers_;
   CallCount calls_;
+  CallRate rate_;
 };
 
 }  // namespace

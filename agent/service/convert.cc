@@ -198,6 +198,9 @@ void Fill(v1::JobEvent* message, JobEvent event) {
     case JobEvent::Kind::kPaused:
       message->mutable_paused()->set_reason(event.paused);
       return;
+    case JobEvent::Kind::kNote:
+      message->mutable_note()->set_text(event.note);
+      return;
     case JobEvent::Kind::kOutcome:
       return Fill(message->mutable_outcome(), event.outcome);
     case JobEvent::Kind::kEndOfWhatThereIs:

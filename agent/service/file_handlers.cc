@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/imager/limits.h"
 #include "agent/service/convert.h"
 #include "agent/service/file_write.h"
 #include "agent/service/handlers.h"

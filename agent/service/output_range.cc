@@ -22,6 +22,7 @@ void OutputRange::Add(JobEvent event) {
       return;
     case JobEvent::Kind::kWaitingForInput:
     case JobEvent::Kind::kPaused:
+    case JobEvent::Kind::kNote:
       return;
     case JobEvent::Kind::kOutcome:
     case JobEvent::Kind::kEndOfWhatThereIs:

@@ -1,5 +1,6 @@
 #include "agent/service/placed_parts.h"
 
+#include "common/limits.h"
 #include "common/strings.h"
 
 namespace sandkeep {

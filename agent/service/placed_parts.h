@@ -14,9 +14,6 @@
 
 namespace sandkeep {
 
-// 300 bytes each, and more than can be on their way when a front end dies.
-inline constexpr std::size_t kMaxPlacedParts = 4096;
-
 class PlacedParts {
  public:
   // The part at `part` of a volume (`generation`) took its place as `file`.

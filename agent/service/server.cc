@@ -32,6 +32,7 @@ class PeerServer {
     builder.SetResourceQuota(memory);
     builder.SetMaxReceiveMessageSize(kMaxRpcRequestBytes);
     builder.SetMaxSendMessageSize(kMaxRpcResponseBytes);
+    for (const char* const feature : kUnusedGrpcFeatures) builder.AddChannelArgument(feature, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxRpcMetadataBytes);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);

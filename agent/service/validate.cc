@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/imager/limits.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "common/limits.h"
 #include "common/strings.h"
 #include "common/utf8.h"
 #include "gateway/downloads/percent.h"
@@ -43,17 +44,12 @@ bool IsPlain(std::string_view name) {
   });
 }
 
-// Programs that save a file add an ending of their own while it comes (Chromium eleven bytes), and
-// wget keeps nineteen back: what doesn't fit then is cut off with the ending, or not saved at all.
-constexpr std::size_t kSavedNameBytes = 230;
-constexpr std::size_t kMaxEndingBytes = 16;
-
 // As long as may be, with its ending.
 std::string Shortened(std::string name) {
-  if (name.size() <= kSavedNameBytes) return name;
+  if (name.size() <= kMaxSavedNameBytes) return name;
   std::size_t dot = name.rfind('.');
-  if (dot == std::string::npos || name.size() - dot > kMaxEndingBytes) dot = name.size();
-  const std::size_t room = kSavedNameBytes - (name.size() - dot);
+  if (dot == std::string::npos || name.size() - dot > kMaxSavedEndingBytes) dot = name.size();
+  const std::size_t room = kMaxSavedNameBytes - (name.size() - dot);
   return StrCat(Utf8Head(std::string_view(name).substr(0, dot), room),
                 std::string_view(name).substr(dot));
 }

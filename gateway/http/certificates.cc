@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/limits.h"
 #include "common/log.h"
 #include "common/status_codes.h"
 #include "common/status_macros.h"

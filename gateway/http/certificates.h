@@ -21,11 +21,6 @@
 
 namespace sandkeep::http {
 
-// How often the files are looked at: a renewal is weeks early, a person at the keyboard isn't.
-inline constexpr std::chrono::seconds kCertificateLook{2};
-// A chain is some kilobytes.
-inline constexpr std::size_t kMaxPemBytes = std::size_t{1} << 20U;
-
 struct TlsFiles {
   std::string certificate;  // TLS_CERT: the chain in PEM, the server's own first.
   std::string key;          // TLS_KEY

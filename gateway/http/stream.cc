@@ -14,6 +14,7 @@
 #include <string>
 #include <tuple>
 
+#include "common/limits.h"
 #include "gateway/http/response.h"
 
 namespace sandkeep::http {
@@ -27,15 +28,15 @@ constexpr auto kUseTuple = asio::as_tuple(asio::use_awaitable);
 // call must not run on for nobody, nor a connection be held for nobody. Whatever can't be set is as
 // the host has it.
 void ProbeSilentPeer(int socket) {
-  const auto set = [socket](int level, int option, int value) {
+  const auto set = [socket](int level, int option, std::int64_t wanted) {
+    const auto value = static_cast<int>(wanted);
     (void)::setsockopt(socket, level, option, &value, sizeof value);
   };
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  constexpr int kUnackedMs = 60'000;
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnackedMs);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kSilentPeerAfter.count());
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kSilentPeerInterval.count());
+  set(IPPROTO_TCP, TCP_KEEPCNT, kSilentPeerProbes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnackedDeadline.count());
 }
 
 // For whoever wrote http:// where https:// belongs: its request is the first thing that came.

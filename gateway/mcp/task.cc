@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "common/limits.h"
 #include "common/strings.h"
 #include "common/utf8.h"
 #include "gateway/mcp/era.h"
@@ -10,9 +11,6 @@
 
 namespace sandkeep::mcp {
 namespace {
-
-// A job is looked at from the agent's memory: that may happen often, and a person waits.
-constexpr std::chrono::milliseconds kPollInterval{2000};
 
 std::string_view WordOf(TaskStatus status) {
   constexpr std::array<std::string_view, 5> kWords = {"working", "input_required", "completed",
@@ -37,7 +35,7 @@ std::string TaskMembers(const Task& task) {
   } else {
     members += "null";
   }
-  StrAppend(&members, R"(,"pollIntervalMs":)", kPollInterval.count());
+  StrAppend(&members, R"(,"pollIntervalMs":)", kTaskPollInterval.count());
   if (task.message.empty()) return members;
   members += R"(,"statusMessage":)";
   AppendJsonString(&members, ToValidUtf8(task.message));

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "common/limits.h"
 
 namespace sandkeep::mcp {
 
@@ -27,8 +28,6 @@ struct Task {
   // From its creation; nullopt: it is kept for ever.
   std::optional<std::chrono::milliseconds> ttl = std::nullopt;
 };
-
-inline constexpr std::size_t kMaxTaskIdBytes = 256;
 
 // `"taskId":…,"status":…` and so on as JSON, without the braces around them.
 std::string TaskMembers(const Task& task);

@@ -3,6 +3,7 @@
 #include <boost/json/serialize.hpp>
 #include <utility>
 
+#include "common/limits.h"
 #include "common/strings.h"
 
 namespace sandkeep::mcp {

@@ -87,6 +87,19 @@ def test_background_returns_after_a_second_or_at_its_end(alice, label):
     assert alice.call("stop_command", sandbox=label, job=field(server, "job")).first_line.endswith("[cause cancelled]")
 
 
+def test_a_port_that_begins_to_listen_is_told_once(alice, label):
+    server = alice.run(label, "exec python3 -m http.server 8123", background=True)
+    notes = [line for line in server.text.splitlines() if "port 8123 listens now, reachable only from this sandbox" in line]
+    assert len(notes) == 1 and notes[0].startswith("note: ")
+    assert "8123" not in alice.run(label, "sleep 1").text
+
+
+def test_a_port_that_listens_after_its_command_has_returned_is_told_with_the_next(alice, label):
+    first = alice.run(label, "(sleep 0.5; exec python3 -m http.server 8124) >/dev/null 2>&1 &")
+    assert "8124 listens" not in first.text
+    wait_for("the note", lambda: "port 8124 listens now" in alice.run(label, "true").text)
+
+
 def test_stdin_is_written_and_closed(alice, shared_label):
     assert alice.run(shared_label, "cat; echo end", stdin="a\nb\n").output == "a\nb\nend\n"
     assert alice.run(shared_label, "read -r x; echo \"[$x]\"", stdin="one\ntwo\n").output == "[one]\n"

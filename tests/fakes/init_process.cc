@@ -156,7 +156,8 @@ absl::StatusOr<std::unique_ptr<InitProcess>> InitProcess::Start(const Options& o
   char* const pointers[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
   const Plan plan{executable.get(), go_read.get(), failure_write.get(), pointers};
 
-  constexpr unsigned long kFlags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | SIGCHLD;
+  constexpr unsigned long kFlags =
+      CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | SIGCHLD;
   const long pid = ::syscall(SYS_clone, kFlags, nullptr, nullptr, nullptr, 0);
   if (pid == 0) BecomeInit(plan);
   if (pid < 0) {

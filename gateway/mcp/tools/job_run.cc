@@ -218,6 +218,9 @@ void JobRun::Take(const v1::JobEvent& event) {
       view_.paused = event.paused().reason();
       if (!view_.paused.empty()) time_up_ = true;
       break;
+    case v1::JobEvent::kNote:
+      if (view_.notes.size() < kMaxPortsTold) view_.notes.push_back(event.note().text());
+      break;
     case v1::JobEvent::EVENT_NOT_SET:
       break;
   }

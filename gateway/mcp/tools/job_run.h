@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "agent/client/agent_client.h"
@@ -41,6 +42,8 @@ struct JobView {
   bool waits_for_input = false;
   // Why it is stopped for now, in words for the model; empty: it isn't.
   std::string paused;
+  // Lines for the model that came meanwhile; a few.
+  std::vector<std::string> notes;
 };
 
 class JobRun {

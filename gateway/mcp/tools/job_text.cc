@@ -241,6 +241,7 @@ JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& o
     AppendNote(&made.text, "it waits for input: give it with send_input, or stop it");
   }
   if (!view.outcome) AppendNote(&made.text, view.paused);
+  for (const std::string& note : view.notes) AppendNote(&made.text, note);
   for (const std::string& note : options.notes) AppendNote(&made.text, note);
   if (!view.apart && !options.apart) {
     if (!output.text.empty()) StrAppend(&made.text, "\n", output.text);

@@ -27,12 +27,6 @@ constexpr std::string_view kWhat =
     "zip "
     "or tar archive of what is in it when the link is used.";
 
-// Above either, some clients drop a result, or can't go on with their conversation for good.
-constexpr std::uint32_t kShownPixels = 1568;
-constexpr std::int64_t kShownImageBytes = 700'000;
-// Nothing can be seen on less.
-constexpr std::int64_t kLeastImageBytes = 1024;
-
 // Text inside the brackets of a Markdown link.
 std::string MarkdownText(std::string_view text) {
   std::string escaped;

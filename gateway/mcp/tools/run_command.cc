@@ -30,10 +30,6 @@ constexpr std::string_view kWhat =
     "[running] with its job and runs on: wait_command waits for more, read_output reads any part, "
     "send_input types, stop_command ends it. Start servers and other long work with background.";
 
-// A client that knows tasks needn't hold a stream open for longer: its connection may break and the
-// command goes on. What ends sooner costs it no second request.
-constexpr std::chrono::milliseconds kTaskAfter{2000};
-
 struct Wanted {
   std::string command;
   std::string stdin_text;

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <thread>
 
-#include "agent/imager/limits.h"
+#include "common/limits.h"
 #include "common/sanitizers.h"
 #include "common/strings.h"
 #include "tests/fakes/await.h"

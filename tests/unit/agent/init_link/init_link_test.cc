@@ -208,6 +208,18 @@ TEST_F(InitLinkTest, AnswersThatNobodyAskedForBreakIt) {
   }
 }
 
+TEST_F(InitLinkTest, APortThatBeganToListenIsToldOf) {
+  Greet();
+  for (const std::uint32_t number : {1U, 8000U, 65535U}) {
+    FromInit port;
+    port.mutable_port_opened()->set_port(number);
+    ASSERT_TRUE(init_.Say(port).ok());
+  }
+  Settle();
+  EXPECT_EQ(ports_, (std::vector<std::uint16_t>{1, 8000, 65535}));
+  EXPECT_TRUE(broken_.empty());
+}
+
 TEST_F(InitLinkTest, AnInitThatDoesNotStopTalkingBreaksIt) {
   Greet();
   FromInit port;

@@ -153,6 +153,7 @@ class InitLinkTest : public testing::Test, protected InitEvents {
   }
   void OnGone(const JobId& id) override { Note('G', id); }
   void OnWaiting(const JobId& id) override { Note('W', id); }
+  void OnPortOpened(std::uint16_t port) override { ports_.push_back(port); }
   void OnRefused(const JobId& id, absl::Status why) override {
     Note('R', id);
     refusal_ = std::move(why);
@@ -175,6 +176,7 @@ class InitLinkTest : public testing::Test, protected InitEvents {
   int left_behind_ = -1;
   std::string said_;
   std::map<JobId, std::string> said_of_;
+  std::vector<std::uint16_t> ports_;
   std::vector<absl::Status> broken_;
 };
 

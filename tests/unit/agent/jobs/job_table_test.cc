@@ -265,5 +265,25 @@ TEST_F(JobsTest, ASignalDirectlyBehindTheStartArrives) {
   }
 }
 
+// perl-base is on every Debian.
+constexpr char kServer[] =
+    "exec perl -MIO::Socket::INET -e '"
+    "my $s = IO::Socket::INET->new(LocalPort => 8080, Listen => 1) or die; sleep $ARGV[0]' ";
+
+TEST_F(JobsTest, WhoWatchesIsToldOnceOfAPortThatBeginsToListen) {
+  const Seen seen = Run(StrCat(kServer, "1"));
+  ASSERT_EQ(seen.notes.size(), 1u);
+  EXPECT_EQ(seen.notes[0].find("port 8080 listens now"), 0u) << seen.notes[0];
+  EXPECT_FALSE(table_->TakeNews().has_value());
+}
+
+TEST_F(JobsTest, APortThatNobodyWasToldOfWaitsAndGoesWithItsContainer) {
+  Run(StrCat("(", kServer, "60) >/dev/null 2>&1 &"));
+  std::optional<std::string> news;
+  RunUntil([&]() { return (news = table_->TakeNews()).has_value(); });
+  EXPECT_EQ(news->find("port 8080 listens now"), 0u) << *news;
+  EXPECT_FALSE(table_->TakeNews().has_value());
+}
+
 }  // namespace
 }  // namespace sandkeep

@@ -29,6 +29,7 @@ struct Seen {
   std::string err;
   std::vector<JobGap> gaps;
   int waits = 0;
+  std::vector<std::string> notes;
   std::optional<Outcome> outcome;
   absl::Status failure;
 };
@@ -159,6 +160,9 @@ class JobsTest : public testing::Test, protected JobTableEvents {
         ++seen.waits;
         break;
       case JobEvent::Kind::kPaused:
+        break;
+      case JobEvent::Kind::kNote:
+        seen.notes.push_back(event.note);
         break;
       case JobEvent::Kind::kOutcome:
         seen.outcome = event.outcome;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/sandbox/sandbox.h"
+#include "common/limits.h"
 #include "common/strings.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "agent/sandbox/sandbox.h"
+#include "common/limits.h"
 #include "common/strings.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/sandbox/disk_book.h"
+#include "common/limits.h"
 #include "common/random.h"
 
 namespace sandkeep {

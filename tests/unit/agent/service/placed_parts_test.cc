@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/limits.h"
 #include "common/part_name.h"
 #include "common/strings.h"
 

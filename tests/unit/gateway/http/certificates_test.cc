@@ -14,6 +14,7 @@
 #include <fstream>
 #include <string>
 
+#include "common/limits.h"
 #include "tests/fakes/fake_clock.h"
 
 namespace sandkeep::http {
