@@ -7,15 +7,13 @@ namespace sandkeep::mcp {
 
 class Execute : public Tool {
  public:
-  explicit Execute(const JobServices& services)
-      : services_(services), run_(services, RunCommand::Streams::kApart) {}
+  explicit Execute(const JobServices& services) : run_(services, RunCommand::Streams::kApart) {}
 
   std::string_view name() const override { return "execute"; }
   ToolDescription Describe(const agent::v1::Info* host) const override;
   Async<ToolResult> Call(CallContext& context, Arguments arguments) override;
 
  private:
-  const JobServices& services_;
   RunCommand run_;
 };
 
