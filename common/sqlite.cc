@@ -114,6 +114,18 @@ absl::StatusOr<Database> Database::Open(const std::string& path, Durability dura
   return db;
 }
 
+absl::StatusOr<Database> Database::OpenToRead(const std::string& path) {
+  sqlite3* raw = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database db(raw);
+  if (code != SQLITE_OK) return StatusOf(raw, code);
+  sqlite3_busy_timeout(raw, kBusyMs);
+  // Who closes last moves the log into the file, otherwise.
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  return db;
+}
+
 absl::Status Database::Migrate(absl::Span<const std::string_view> migrations) {
   // The version is read inside the transaction: two processes may open a new file at once.
   for (;;) {

@@ -59,6 +59,10 @@ class Database {
   static absl::StatusOr<Database> Open(const std::string& path, Durability durability,
                                        absl::Span<const std::string_view> migrations);
 
+  // The file as it is: whatever is found in it, neither it nor its log is written to, not even when
+  // this is closed.
+  static absl::StatusOr<Database> OpenToRead(const std::string& path);
+
   absl::StatusOr<Statement> Prepare(std::string_view sql);
   absl::Status Execute(std::string_view sql);
   std::int64_t Changes() const;

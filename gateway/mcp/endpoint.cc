@@ -227,6 +227,8 @@ class RealEndpoint : public Endpoint {
     co_return NoSuchMethod(message, route.era);
   }
 
+  // The session's name is neither signed nor kept: it opens nothing, and only tells apart calls of
+  // one principal. So one of an earlier gateway serves as well, and nobody has to begin anew.
   Answer Handshake(const Message& message, const agent::v1::Info* host) {
     Answer answer =
         Result(message, Catalog::Handshake(NegotiatedVersion(message), legacy_capabilities_, host));

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -179,8 +182,24 @@ DROP TABLE upload_parts;
 ALTER TABLE upload_parts_by_id RENAME TO upload_parts;
 )sql"}};
 
-// A page that was damaged is otherwise found only when it is needed.
-absl::Status CheckWhole(Database& db) {
+std::uintmax_t SizeOf(const std::string& path) {
+  std::error_code none;
+  const std::uintmax_t size = std::filesystem::file_size(path, none);
+  return none ? 0 : size;
+}
+
+// SQLite takes an empty file for a new one, and the log beside it for nothing.
+bool LostItsPages(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::exists(path, none) && SizeOf(path) == 0 && SizeOf(path + "-wal") > 0;
+}
+
+// A page that was damaged is otherwise found only when it is needed. Before anything is written:
+// the log may have the only whole copy of what the file lost.
+absl::Status CheckWhole(const std::string& path) {
+  if (LostItsPages(path)) return absl::DataLossError("it is empty");
+  if (SizeOf(path) == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Database db, Database::OpenToRead(path));
   ASSIGN_OR_RETURN(Statement check, db.Prepare("PRAGMA quick_check(1)"));
   ASSIGN_OR_RETURN(const bool answered, check.Step());
   std::string found = answered ? check.Text(0) : "no answer";
@@ -190,21 +209,22 @@ absl::Status CheckWhole(Database& db) {
   return absl::DataLossError(found);
 }
 
+// The log goes along: it would be written into whatever stands in the database's place.
 absl::Status Explain(const std::string& path, const absl::Status& status) {
   if (!absl::IsDataLoss(status)) return status;
   return absl::DataLossError(
       StrCat(path, " is damaged (", ToStd(status.message()),
-             ") and was left as it is: put a backup in its place, or move it away to begin anew "
-             "without any key or sign-in"));
+             ") and was left as it is: move it away with the files beside it that end in -wal and "
+             "-shm; then put a backup in its place, or begin anew without any key or sign-in"));
 }
 
 }  // namespace
 
 absl::StatusOr<Database> OpenGatewayDatabase(const std::string& state_dir) {
   const std::string path = StrCat(state_dir, "/gateway.db");
+  if (const absl::Status whole = CheckWhole(path); !whole.ok()) return Explain(path, whole);
   absl::StatusOr<Database> db = Database::Open(path, Database::Durability::kFull, kMigrations);
   if (!db.ok()) return Explain(path, db.status());
-  if (const absl::Status whole = CheckWhole(*db); !whole.ok()) return Explain(path, whole);
   return db;
 }
 

@@ -105,7 +105,7 @@ mcp::Reply AnswerOf(mcp::Request request) {
       mcp::MakeEndpoint(agent, links, clock, random, settings, std::move(registry));
   NoEvents events;
   std::optional<mcp::Reply> reply;
-  auto finished = [&reply](std::exception_ptr error, mcp::Reply answer) {
+  auto finished = [&reply](const std::exception_ptr& error, mcp::Reply answer) {
     Require(!error, "no message throws");
     reply = std::move(answer);
   };

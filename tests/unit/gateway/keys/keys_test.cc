@@ -345,6 +345,67 @@ TEST_F(KeysTest, ADamagedDatabaseIsNamedAndLeftAsItIs) {
   }
 }
 
+// SQLite itself would begin anew, and delete the log that has what isn't in the file yet.
+TEST_F(KeysTest, ADatabaseThatWasEmptiedIsDamagedAndItsLogIsKept) {
+  const auto open = OpenGatewayDatabase(folder_);  // As a gateway that is killed leaves it.
+  Added("ann");
+  const std::string path = folder_ + "/gateway.db";
+  const std::string copy = folder_ + "/copy";
+  std::filesystem::create_directory(copy);
+  std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
+  std::filesystem::copy(path + "-wal", copy + "/gateway.db-wal");
+  std::ofstream(copy + "/gateway.db").flush();
+  const std::uintmax_t log = std::filesystem::file_size(path + "-wal");
+  ASSERT_GT(log, 0u);
+  const absl::Status status = OpenGatewayDatabase(copy).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("-wal"));
+  EXPECT_EQ(std::filesystem::file_size(copy + "/gateway.db-wal"), log);
+  // A start that found no room for its first page leaves an empty file, too, and no log.
+  std::filesystem::remove(copy + "/gateway.db-wal");
+  EXPECT_TRUE(OpenGatewayDatabase(copy).ok());
+}
+
+// A connection that closes moves the log into the file: not into one of which it may be the only
+// whole part.
+TEST_F(KeysTest, ADamagedDatabaseKeepsItsLogBesideIt) {
+  Added("ann");
+  const auto open = OpenGatewayDatabase(folder_);  // As a gateway that is killed leaves it.
+  Added("bob");
+  const std::string copy = folder_ + "/copy";
+  std::filesystem::create_directory(copy);
+  std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
+  const auto read = [](const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(stream)), {});
+  };
+  const std::string log = read(folder_ + "/gateway.db-wal");
+  ASSERT_GT(log.size(), 0u);
+  std::string damaged = read(folder_ + "/gateway.db");
+  ASSERT_GT(damaged.size(), 8192u);
+  damaged.replace(damaged.size() - 4096, 4096, std::string(4096, '\xA5'));
+  std::ofstream(copy + "/gateway.db", std::ios::binary) << damaged;
+  std::ofstream(copy + "/gateway.db-wal", std::ios::binary) << log;
+
+  EXPECT_EQ(OpenGatewayDatabase(copy).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(read(copy + "/gateway.db") == damaged);
+  EXPECT_TRUE(read(copy + "/gateway.db-wal") == log);
+}
+
+// What is acknowledged outlives a power cut.
+TEST_F(KeysTest, WhatIsCommittedIsOnTheDisk) {
+  Database db = *OpenGatewayDatabase(folder_);
+  const auto value = [&db](const std::string& pragma) {
+    Statement read = *db.Prepare("PRAGMA " + pragma);
+    EXPECT_TRUE(*read.Step()) << pragma;
+    return read.Text(0);
+  };
+  EXPECT_EQ(value("journal_mode"), "wal");
+  EXPECT_EQ(value("synchronous"), "2") << "FULL";
+  EXPECT_EQ(value("foreign_keys"), "1");
+  EXPECT_NE(value("user_version"), "0");
+}
+
 TEST_F(KeysTest, ADatabaseOfTheFirstVersionIsTakenOver) {
   constexpr std::array<std::string_view, 1> kFirst = {{R"sql(
 CREATE TABLE principals (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL UNIQUE,

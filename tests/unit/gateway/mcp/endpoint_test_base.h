@@ -147,7 +147,7 @@ class EndpointTestBase : public testing::Test {
   std::unique_ptr<Call> Start(Request request) {
     auto call = std::make_unique<Call>();
     Call* raw = call.get();
-    auto finished = [raw](std::exception_ptr error, Reply reply) {
+    auto finished = [raw](const std::exception_ptr& error, Reply reply) {
       ASSERT_FALSE(error);
       raw->reply_ = std::move(reply);
     };
