@@ -98,7 +98,19 @@ void CheckForm(std::string_view text, std::string_view headers) {
   }
 }
 
-void CheckRegistration(std::string_view body) {
+// Where a browser may be sent is what was registered, but for a port of this device.
+void CheckMatch(const std::string& registered, const std::string& given) {
+  if (registered == given || !oauth::RedirectMatches(registered, given)) return;
+  Require(registered.compare(0, 7, "http://") == 0 && oauth::CheckRedirectUri(given).ok() &&
+              oauth::IsLocalRedirect(given),
+          "only on this device is a port free");
+  const auto path = [](const std::string& uri) {
+    return uri.substr(std::min(uri.find_first_of("/?", 7), uri.size()));
+  };
+  Require(path(registered) == path(given), "a port alone is free");
+}
+
+void CheckRegistration(std::string_view body, const std::string& given) {
   const oauth::Registration registration = oauth::ReadRegistration(body);
   if (!registration.ok()) {
     Require(!registration.refusal.description.empty(), "a refusal says why");
@@ -106,6 +118,7 @@ void CheckRegistration(std::string_view body) {
   }
   for (const std::string& uri : registration.client.redirect_uris) {
     Require(oauth::CheckRedirectUri(uri).ok(), "what is registered may be");
+    CheckMatch(uri, given);
   }
   FakeRandom random;
   const oauth::ClientRegistry registry(Secret("a secret of the test's"));
@@ -132,6 +145,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckRedirect(form);
   const oauth::ClientRegistry registry(Secret("a secret of the test's"));
   Require(!registry.Find(form).ok(), "nobody guesses a client_id");
-  CheckRegistration(text);
+  const absl::StatusOr<oauth::Form> parsed = oauth::Form::Parse(form);
+  CheckRegistration(text, parsed.ok() ? parsed->Get("redirect_uri") : std::string(form));
   return 0;
 }
