@@ -54,28 +54,37 @@ class RequestParser::Grammar : public beast::http::basic_parser<true> {
   Request request;
   std::optional<Refusal> refusal;
 
-  // What is wrong with the line before the next chunk as far as it is there. Judged before Beast
-  // sees it, which would go on reading for the end that a wrong one never has.
-  std::optional<Refusal> FaultOfChunkLine(std::string_view bytes) const {
-    if (!chunked() || left_of_chunk_ > 0) return std::nullopt;
+  // The line before the next chunk, as far as it is there.
+  struct ChunkLine {
+    std::optional<Refusal> fault;
+    // It is the last chunk's, and what ends the body isn't there yet.
+    bool is_cut = false;
+  };
+
+  // Judged before Beast sees it, which would go on reading for the end that a wrong one never has,
+  // and which asserts that no last chunk is cut behind its line.
+  ChunkLine JudgeChunkLine(std::string_view bytes) const {
+    if (!chunked() || left_of_chunk_ > 0) return {};
     // The line end of the chunk before: Beast looks at it. The first chunk has none.
     if (after_a_chunk_) bytes.remove_prefix(std::min<std::size_t>(bytes.size(), 2));
     const std::size_t end = bytes.substr(0, kMaxChunkLineBytes).find('\n');
     if (end == std::string_view::npos) {
-      if (bytes.size() < kMaxChunkLineBytes) return std::nullopt;
-      return Refusal{400, "a chunk's line is too long"};
+      if (bytes.size() < kMaxChunkLineBytes) return {};
+      return {.fault = Refusal{400, "a chunk's line is too long"}};
     }
-    if (end == 0 || bytes[end - 1] != '\r') return Refusal{400, "lines must end with CR LF"};
+    if (end == 0 || bytes[end - 1] != '\r') {
+      return {.fault = Refusal{400, "lines must end with CR LF"}};
+    }
     const std::string_view size = bytes.substr(0, end - 1);
     if (size.empty() || size.find_first_not_of(kHexDigits) != std::string_view::npos) {
-      return Refusal{400, "a chunk's line must be its size alone"};
+      return {.fault = Refusal{400, "a chunk's line must be its size alone"}};
     }
     const bool is_last = size.find_first_not_of('0') == std::string_view::npos;
     const std::string_view rest = bytes.substr(end + 1, kLineEnd.size());
     if (is_last && rest != kLineEnd.substr(0, rest.size())) {
-      return Refusal{400, "trailers are not accepted"};
+      return {.fault = Refusal{400, "trailers are not accepted"}};
     }
-    return std::nullopt;
+    return {.fault = std::nullopt, .is_cut = is_last && rest.size() < kLineEnd.size()};
   }
 
  private:
@@ -208,9 +217,9 @@ std::size_t RequestParser::FeedHead(std::string_view bytes) {
 
 std::size_t RequestParser::FeedBody(std::string_view bytes) {
   if (bytes.empty()) return 0;
-  if (const std::optional<Refusal> fault = grammar_->FaultOfChunkLine(bytes)) {
-    return Refuse(fault->status, fault->reason);
-  }
+  const Grammar::ChunkLine line = grammar_->JudgeChunkLine(bytes);
+  if (line.fault.has_value()) return Refuse(line.fault->status, line.fault->reason);
+  if (line.is_cut) return 0;
   ErrorCode error;
   const std::size_t taken = grammar_->put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   if (grammar_->refusal.has_value()) {
