@@ -109,11 +109,7 @@ Read ReadInPieces(std::string_view bytes, std::size_t piece) {
   return read;
 }
 
-}  // namespace
-}  // namespace sandkeep
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace sandkeep;
+int TestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes = AsText(data + 1, size - 1);
   const Read whole = ReadInPieces(bytes, bytes.size() + 1);
@@ -123,4 +119,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(whole == pieces, "pieces are the same request");
   Require(whole.refused == 0 || (whole.refused >= 400 && whole.refused < 600), "a refusal is one");
   return 0;
+}
+
+}  // namespace
+}  // namespace sandkeep
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return sandkeep::TestOneInput(data, size);
 }

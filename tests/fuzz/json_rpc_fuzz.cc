@@ -134,11 +134,7 @@ void CheckReply(const mcp::Reply& reply, const mcp::Incoming& incoming) {
   Require(answer.at("error").at("code").as_int64() == mcp::kMethodNotFound, "404 is that alone");
 }
 
-}  // namespace
-}  // namespace sandkeep
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace sandkeep;
+int TestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text = AsText(data, size);
   const mcp::Request request = RequestOf(&text);
   const auto parsed = mcp::ParseBody(text);
@@ -152,4 +148,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   whole.body = std::string(text);
   CheckReply(AnswerOf(std::move(whole)), incoming);
   return 0;
+}
+
+}  // namespace
+}  // namespace sandkeep
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return sandkeep::TestOneInput(data, size);
 }

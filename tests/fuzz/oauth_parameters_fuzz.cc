@@ -133,11 +133,7 @@ void CheckRegistration(std::string_view body, const std::string& given) {
           "a client_id is what was registered");
 }
 
-}  // namespace
-}  // namespace sandkeep
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace sandkeep;
+int TestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text = AsText(data, size);
   const std::string_view form = TakeUntil(&text, '\n');
   const std::string_view headers = TakeUntil(&text, '\n');
@@ -148,4 +144,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const absl::StatusOr<oauth::Form> parsed = oauth::Form::Parse(form);
   CheckRegistration(text, parsed.ok() ? parsed->Get("redirect_uri") : std::string(form));
   return 0;
+}
+
+}  // namespace
+}  // namespace sandkeep
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return sandkeep::TestOneInput(data, size);
 }

@@ -74,11 +74,7 @@ ByteRange Expected(std::string_view header, std::int64_t size) {
           .last = to_the_end ? size - 1 : std::stoll(spec->last)};
 }
 
-}  // namespace
-}  // namespace sandkeep
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace sandkeep;
+int TestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::int64_t kLargest = 999'999'999'999'999'999;
   std::string_view text = AsText(data, size);
   std::int64_t file = 0;
@@ -93,4 +89,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(range.length() > 0, "a part has a length");
   Require(range.first == expected.first && range.last == expected.last, "a part is what was asked");
   return 0;
+}
+
+}  // namespace
+}  // namespace sandkeep
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return sandkeep::TestOneInput(data, size);
 }

@@ -42,11 +42,7 @@ void CheckOwnLink(LinkSigner& signer, std::string_view path_text, std::uint8_t w
   Require(!IsGood(signer, link), "a changed link is not");
 }
 
-}  // namespace
-}  // namespace sandkeep
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace sandkeep;
+int TestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const FakeClock clock;
   LinkSecrets secrets;
@@ -57,4 +53,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(!IsGood(signer, text), "nobody guesses a link");
   CheckOwnLink(signer, text, data[0]);
   return 0;
+}
+
+}  // namespace
+}  // namespace sandkeep
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return sandkeep::TestOneInput(data, size);
 }
