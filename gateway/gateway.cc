@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/client/agent_client.h"
+#include "agent/client/descriptor_door.h"
 #include "common/async.h"
 #include "common/clock.h"
 #include "common/limits.h"
@@ -144,7 +145,8 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   http::Server::Options options;
   options.tls = certificates.get();
   http::McpTransport transport(*endpoint, options.timing);
-  DownloadHandler downloads(*agent, links, types, *keys);
+  DescriptorDoor door(io.get_executor(), settings.agent_socket);
+  DownloadHandler downloads(*agent, &door, links, types, *keys);
   UploadHandler upload_pages(*agent, *uploads, *keys);
   http::RateLimit rate(settings.request_rate, SystemClock());
   http::Router router(std::move(policy), {.keys = *keys,

@@ -39,13 +39,14 @@ void AllowSockets(SyscallFilter* filter) {
 void AllowFiles(SyscallFilter* filter) {
   // The database, and what the agent hands over to be sent. Which files: Landlock says.
   filter->Allow(
-      {SCMP_SYS(access),     SCMP_SYS(close),      SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
-       SCMP_SYS(fadvise64),  SCMP_SYS(fchmod),     SCMP_SYS(fdatasync), SCMP_SYS(fstat),
-       SCMP_SYS(fsync),      SCMP_SYS(ftruncate),  SCMP_SYS(getcwd),    SCMP_SYS(lseek),
-       SCMP_SYS(lstat),      SCMP_SYS(newfstatat), SCMP_SYS(open),      SCMP_SYS(openat),
-       SCMP_SYS(pread64),    SCMP_SYS(pwrite64),   SCMP_SYS(read),      SCMP_SYS(readlink),
-       SCMP_SYS(readlinkat), SCMP_SYS(readv),      SCMP_SYS(sendfile),  SCMP_SYS(stat),
-       SCMP_SYS(unlink),     SCMP_SYS(unlinkat),   SCMP_SYS(write),     SCMP_SYS(writev)});
+      {SCMP_SYS(access),    SCMP_SYS(close),      SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
+       SCMP_SYS(fadvise64), SCMP_SYS(fchmod),     SCMP_SYS(fdatasync), SCMP_SYS(fstat),
+       SCMP_SYS(fsync),     SCMP_SYS(ftruncate),  SCMP_SYS(getcwd),    SCMP_SYS(lseek),
+       SCMP_SYS(lstat),     SCMP_SYS(newfstatat), SCMP_SYS(open),      SCMP_SYS(openat),
+       SCMP_SYS(pread64),   SCMP_SYS(preadv2),    SCMP_SYS(pwrite64),  SCMP_SYS(read),
+       SCMP_SYS(readlink),  SCMP_SYS(readlinkat), SCMP_SYS(readv),     SCMP_SYS(sendfile),
+       SCMP_SYS(stat),      SCMP_SYS(unlink),     SCMP_SYS(unlinkat),  SCMP_SYS(write),
+       SCMP_SYS(writev)});
   for (const int command : {F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK,
                             F_SETLKW, F_OFD_GETLK, F_OFD_SETLK}) {
     filter->AllowIf(SCMP_SYS(fcntl), ArgumentIs(1, static_cast<std::uint64_t>(command)));

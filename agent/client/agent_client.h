@@ -77,6 +77,8 @@ class AgentClient {
   virtual Async<agent::v1::Sandbox> Freeze(agent::v1::FreezeRequest request) = 0;
   virtual Async<agent::v1::Sandbox> Thaw(agent::v1::ThawRequest request) = 0;
   virtual Async<agent::v1::FileInfo> StatFile(agent::v1::StatFileRequest request) = 0;
+  // Its ticket is for a DescriptorDoor.
+  virtual Async<agent::v1::OpenFileResponse> OpenFile(agent::v1::OpenFileRequest request) = 0;
   virtual Async<agent::v1::DeleteFileResponse> DeleteFile(agent::v1::DeleteFileRequest request) = 0;
   virtual Async<agent::v1::ListFilesResponse> ListFiles(agent::v1::ListFilesRequest request) = 0;
   virtual Async<agent::v1::RenderImageResponse> RenderImage(

@@ -230,6 +230,10 @@ class GrpcAgentClient : public AgentClient {
     return Unary<v1::StatFileRequest, v1::FileInfo>(connection_, &AgentStub::StatFile,
                                                     std::move(request));
   }
+  Async<v1::OpenFileResponse> OpenFile(v1::OpenFileRequest request) override {
+    return Unary<v1::OpenFileRequest, v1::OpenFileResponse>(connection_, &AgentStub::OpenFile,
+                                                            std::move(request));
+  }
   Async<v1::DeleteFileResponse> DeleteFile(v1::DeleteFileRequest request) override {
     return Unary<v1::DeleteFileRequest, v1::DeleteFileResponse>(connection_, &AgentStub::DeleteFile,
                                                                 std::move(request));

@@ -9,12 +9,11 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "agent/file_process/desk.h"
 #include "agent/file_process/pending_file.h"
 #include "common/await_on.h"
-#include "common/digest.h"
 #include "common/limits.h"
+#include "common/opened_file.h"
 #include "common/pause.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -25,8 +24,6 @@ namespace {
 namespace asio = boost::asio;
 using files::v1::Entry;
 using files::v1::Request;
-
-constexpr std::size_t kEtagBytes = 16;
 
 // What we see ourselves, not what it said.
 absl::StatusOr<OpenedFile> CheckOpened(UniqueFd file, const RelPath& path) {
@@ -261,11 +258,7 @@ class StrandedFileProcess : public FileProcess {
 
 }  // namespace
 
-std::string FileEntry::Etag() const {
-  const std::string facts = StrCat(device, ":", inode, ":", size, ":", changed_ns);
-  const std::string hash = Sha256(facts).substr(0, kEtagBytes);
-  return absl::WebSafeBase64Escape(hash);
-}
+std::string FileEntry::Etag() const { return FileEtag(device, inode, size, changed_ns); }
 
 std::unique_ptr<FileProcess> MakeFileProcess(const asio::any_io_executor& executor,
                                              FileProcessOptions options, VolumeOpener opener) {

@@ -8,6 +8,7 @@
 
 #include "agent/file_process/file_error.h"
 #include "common/await_on.h"
+#include "common/opened_file.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "common/utf8.h"
@@ -107,13 +108,6 @@ FileEntry ToEntry(const files::v1::Entry& entry, std::string path) {
   file.device = entry.device();
   file.inode = entry.inode();
   return file;
-}
-
-bool IsOpenedAs(const UniqueFd& fd, int access, mode_t kind) {
-  struct stat info{};
-  const int flags = fd ? ::fcntl(fd.get(), F_GETFL) : -1;
-  return flags >= 0 && (flags & (O_ACCMODE | O_PATH)) == access && ::fstat(fd.get(), &info) == 0 &&
-         (info.st_mode & S_IFMT) == kind;
 }
 
 std::unique_ptr<PendingFile> MakePendingFile(FileConnection::Strand strand, FileAnswer answer,

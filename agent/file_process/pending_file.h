@@ -12,10 +12,6 @@ namespace sandkeep {
 
 FileEntry ToEntry(const files::v1::Entry& entry, std::string path);
 
-// What we see of a descriptor ourselves: how it was opened (O_RDONLY, O_WRONLY), and its kind
-// (S_IFREG, S_IFDIR).
-bool IsOpenedAs(const UniqueFd& fd, int access, mode_t kind);
-
 // `answer` has been checked to be a Created with its descriptor.
 std::unique_ptr<PendingFile> MakePendingFile(FileConnection::Strand strand, FileAnswer answer,
                                              std::string path);

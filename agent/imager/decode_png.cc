@@ -23,6 +23,7 @@ struct Image : png_image {
 absl::StatusOr<DecodedImage> DecodePng(std::string_view bytes) {
   const PngNotes notes = NotesOfPng(bytes);
   if (!notes.whole) return absl::InvalidArgumentError("its end is missing");
+  if (notes.swollen) return absl::InvalidArgumentError("there is more in it than its pixels");
   Image image;
   if (::png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0) {
     return absl::InvalidArgumentError(image.message);

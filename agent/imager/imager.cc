@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "agent/imager/fair_gate.h"
 #include "agent/runtime/process.h"
-#include "common/gate.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/status_macros.h"
@@ -26,15 +26,16 @@ absl::Status Refusal(const ProcessResult& result) {
 
 }  // namespace
 
-Imager::Imager(const boost::asio::any_io_executor& executor, std::string program)
-    : program_(std::move(program)), gate_(std::make_shared<Gate>(executor, kMaxImagers)) {}
+Imager::Imager(std::string program)
+    : program_(std::move(program)),
+      gate_(std::make_shared<FairGate>(kMaxImagers, kMaxWaitingPictures)) {}
 
 Imager::~Imager() = default;
 
-Async<RenderedImage> Imager::Render(UniqueFd file, ImageBounds bounds) {
+Async<RenderedImage> Imager::Render(std::string whose, UniqueFd file, ImageBounds bounds) {
   const auto input = std::make_shared<const UniqueFd>(std::move(file));
-  auto waiting = Gate::Take(gate_);
-  CO_ASSIGN_OR_RETURN(const Gate::Turn turn, co_await std::move(waiting));
+  auto waiting = FairGate::Take(gate_, std::move(whose));
+  CO_ASSIGN_OR_RETURN(const FairGate::Turn turn, co_await std::move(waiting));
   ProcessCommand command;
   command.program = program_;
   command.arguments = {StrCat(bounds.max_px), StrCat(bounds.max_bytes)};

@@ -1,11 +1,11 @@
 // The agent's handle on sandkeep-imager: one process for each picture, kMaxImagers at once, the
-// others wait. Thread-safe; calls resume on the caller's executor.
+// others wait, each principal for its own. Thread-safe; calls resume on the caller's executor.
 //
-// InvalidArgument: no picture, or a damaged one. ResourceExhausted: too large a one. Unavailable:
+// InvalidArgument: no picture, or a damaged one. ResourceExhausted: too large a one, or too many at
+// once. Unavailable:
 // the program couldn't be started. Their messages are for the model.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
 #include <memory>
 #include <string>
 
@@ -15,22 +15,25 @@
 
 namespace sandkeep {
 
-class Gate;
+// Of one principal, each an open file: more than its sandboxes present at once.
+inline constexpr std::size_t kMaxWaitingPictures = 64;
+
+class FairGate;
 
 class Imager {
  public:
   // `program`: sandkeep-imager on this host.
-  Imager(const boost::asio::any_io_executor& executor, std::string program);
+  explicit Imager(std::string program);
   ~Imager();
   Imager(const Imager&) = delete;
   Imager& operator=(const Imager&) = delete;
 
-  // `file` is read from where it stands, to its end.
-  Async<RenderedImage> Render(UniqueFd file, ImageBounds bounds);
+  // `file` is read from where it stands, to its end. `whose`: who waits for their own alone.
+  Async<RenderedImage> Render(std::string whose, UniqueFd file, ImageBounds bounds);
 
  private:
   const std::string program_;
-  const std::shared_ptr<Gate> gate_;
+  const std::shared_ptr<FairGate> gate_;
 };
 
 }  // namespace sandkeep

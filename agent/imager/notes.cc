@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 namespace sandkeep {
 namespace {
@@ -43,6 +44,24 @@ void NoteSegment(int marker, std::string_view body, JpegNotes* notes) {
     notes->orientation = OrientationOf(body.substr(kExifPrefix.size()));
   }
   if (marker == 0xEE && StartsWith(body, "Adobe")) notes->adobe = true;
+}
+
+// What a PNG's pixels take unpacked, by its header's bytes; 0 if it makes no sense, for the decoder
+// to say so. Interlacing has each row in up to seven parts.
+std::uint64_t UnpackedBytes(std::string_view header) {
+  constexpr std::uint64_t kChannels[] = {1, 0, 3, 1, 2, 0, 4};
+  const Numbers numbers(header, /*little=*/false);
+  const std::uint32_t colour = numbers.At(9, 1);
+  if (colour >= std::size(kChannels)) return 0;
+  const std::uint64_t bits = numbers.At(0, 4) * kChannels[colour] * numbers.At(8, 1);
+  const std::uint64_t rows = numbers.At(4, 4);
+  return numbers.At(12, 1) == 0 ? rows * (1 + (bits + 7) / 8) : rows * (8 + (bits + 7) / 8);
+}
+
+// What can't be packed takes a little more packed.
+bool IsSwollen(std::uint64_t packed, std::uint64_t unpacked) {
+  constexpr std::uint64_t kAround = 64 << 10;
+  return unpacked > 0 && packed > unpacked + unpacked / 16 + kAround;
 }
 
 }  // namespace
@@ -88,11 +107,15 @@ PngNotes NotesOfPng(std::string_view bytes) {
   constexpr std::size_t kSignature = 8;
   constexpr std::size_t kAround = 12;  // Length and name before a chunk's bytes, a sum after them.
   PngNotes notes;
+  std::uint64_t packed = 0;
+  std::uint64_t unpacked = 0;
   const Numbers numbers(bytes, /*little=*/false);
   for (std::size_t at = kSignature; at + kAround <= bytes.size();) {
     const std::size_t length = numbers.At(at, 4);
     const std::string_view name = bytes.substr(at + 4, 4);
     if (length > bytes.size() - at - kAround) break;
+    if (name == "IHDR") unpacked = UnpackedBytes(bytes.substr(at + 8, length));
+    if (name == "IDAT") packed += length;
     if (name == "eXIf") notes.orientation = OrientationOf(bytes.substr(at + 8, length));
     if (name == "IEND") {
       notes.whole = true;
@@ -100,6 +123,7 @@ PngNotes NotesOfPng(std::string_view bytes) {
     }
     at += kAround + length;
   }
+  notes.swollen = IsSwollen(packed, unpacked);
   return notes;
 }
 

@@ -18,6 +18,9 @@ JpegNotes NotesOfJpeg(std::string_view bytes);
 struct PngNotes {
   int orientation = 1;
   bool whole = false;  // It has its end.
+  // More in it than its header has pixels for, however badly they were packed: a decoder would
+  // unpack it all the same, to throw it away.
+  bool swollen = false;
 };
 PngNotes NotesOfPng(std::string_view bytes);
 

@@ -151,12 +151,12 @@ class Listener : public PeerListener, public std::enable_shared_from_this<Listen
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<PeerListener>> ListenForPeers(asio::any_io_executor executor,
-                                                             const std::string& path,
+                                                             const std::string& path, int type,
                                                              std::optional<gid_t> group,
                                                              std::vector<PeerRoute> routes) {
   const asio::any_io_executor strand = asio::make_strand(executor);
   ASSIGN_OR_RETURN(std::shared_ptr<HangupWatch> hangups, HangupWatch::Make(strand));
-  absl::StatusOr<UniqueFd> socket = BindUnixSocket(path, group);
+  absl::StatusOr<UniqueFd> socket = BindUnixSocket(path, type, group);
   if (!socket.ok()) {
     hangups->Stop();
     return socket.status();

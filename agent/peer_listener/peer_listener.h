@@ -35,11 +35,12 @@ class PeerListener {
   virtual void Stop() = 0;
 };
 
-// Makes the socket, 0660 and of `group` (absent: the process's own), and begins to accept. One that
-// was left behind by a dead process is replaced. AlreadyExists: somebody listens there;
-// FailedPrecondition: others may write its folder, or the path is something else than a socket.
+// Makes the socket, of `type` (SOCK_STREAM or SOCK_SEQPACKET), 0660 and of `group` (absent: the
+// process's own), and begins to accept. One that was left behind by a dead process is replaced.
+// AlreadyExists: somebody listens there; FailedPrecondition: others may write its folder, or the
+// path is something else than a socket.
 absl::StatusOr<std::shared_ptr<PeerListener>> ListenForPeers(boost::asio::any_io_executor executor,
-                                                             const std::string& path,
+                                                             const std::string& path, int type,
                                                              std::optional<gid_t> group,
                                                              std::vector<PeerRoute> routes);
 

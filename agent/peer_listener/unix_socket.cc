@@ -38,14 +38,14 @@ const sockaddr* Plain(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-absl::StatusOr<UniqueFd> MakeSocket() {
-  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+absl::StatusOr<UniqueFd> MakeSocket(int type) {
+  UniqueFd fd(::socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return ErrnoStatus(errno, "socket");
   return fd;
 }
 
 // Removes what a dead process left behind, and nothing else.
-absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
+absl::Status RemoveStale(const std::string& path, const sockaddr_un& address, int type) {
   struct stat info;
   if (::lstat(path.c_str(), &info) != 0) {
     return errno == ENOENT ? absl::OkStatus() : ErrnoStatus(errno, path);
@@ -54,7 +54,7 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
     return absl::FailedPreconditionError(
         StrCat(path, " is there and no socket: remove it, or change AGENT_SOCKET"));
   }
-  ASSIGN_OR_RETURN(const UniqueFd probe, MakeSocket());
+  ASSIGN_OR_RETURN(const UniqueFd probe, MakeSocket(type));
   if (::connect(probe.get(), Plain(address), sizeof(address)) == 0 || errno == EAGAIN) {
     return absl::AlreadyExistsError(
         StrCat("another process listens on ", path, ": stop it, or change AGENT_SOCKET"));
@@ -74,12 +74,13 @@ absl::Status SetAccess(const std::string& path, std::optional<gid_t> group) {
 
 }  // namespace
 
-absl::StatusOr<UniqueFd> BindUnixSocket(const std::string& path, std::optional<gid_t> group) {
+absl::StatusOr<UniqueFd> BindUnixSocket(const std::string& path, int type,
+                                        std::optional<gid_t> group) {
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
   RETURN_IF_ERROR(
       CheckTrustedFolder(path.substr(0, path.find_last_of('/') + 1), FolderOwner::kSelf));
-  RETURN_IF_ERROR(RemoveStale(path, address));
-  ASSIGN_OR_RETURN(UniqueFd fd, MakeSocket());
+  RETURN_IF_ERROR(RemoveStale(path, address, type));
+  ASSIGN_OR_RETURN(UniqueFd fd, MakeSocket(type));
   RefuseDescriptors(fd.get());
   // The file that bind makes takes its mode from here.
   if (::fchmod(fd.get(), 0600) != 0) return ErrnoStatus(errno, "fchmod");

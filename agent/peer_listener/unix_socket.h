@@ -12,9 +12,10 @@
 
 namespace sandkeep {
 
-// See ListenForPeers for what is refused. Never a moment in which others than its owner can
-// connect to a socket of the wrong group.
-absl::StatusOr<UniqueFd> BindUnixSocket(const std::string& path, std::optional<gid_t> group);
+// `type` is SOCK_STREAM or SOCK_SEQPACKET. See ListenForPeers for what is refused. Never a moment
+// in which others than its owner can connect to a socket of the wrong group.
+absl::StatusOr<UniqueFd> BindUnixSocket(const std::string& path, int type,
+                                        std::optional<gid_t> group);
 
 // Where the kernel can (6.16), no descriptor can be queued on this socket: those of a stranger make
 // close() hang. Accepted connections inherit it.

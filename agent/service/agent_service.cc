@@ -97,6 +97,10 @@ class AgentService : public v1::Agent::CallbackService {
     };
     return ReadReactor<v1::WriteFileRequest>::Start(executor_, *std::move(place), work);
   }
+  UnaryAnswer* OpenFile(Context*, const v1::OpenFileRequest* request,
+                        v1::OpenFileResponse* response) override {
+    return Unary(RpcOf("OpenFile"), OnLeave::kStop, &Handlers::OpenFile, request, response);
+  }
   UnaryAnswer* DeleteFile(Context*, const v1::DeleteFileRequest* request,
                           v1::DeleteFileResponse* response) override {
     return Unary(RpcOf("DeleteFile"), OnLeave::kGoOn, &Handlers::DeleteFile, request, response);
@@ -122,9 +126,6 @@ class AgentService : public v1::Agent::CallbackService {
   UnaryAnswer* ResizeTerminal(Context*, const v1::ResizeTerminalRequest*,
                               v1::ResizeTerminalResponse*) override {
     return NotServed<UnaryAnswer>(RpcOf("ResizeTerminal"));
-  }
-  UnaryAnswer* OpenFile(Context*, const v1::OpenFileRequest*, v1::OpenFileResponse*) override {
-    return NotServed<UnaryAnswer>(RpcOf("OpenFile"));
   }
   UnaryAnswer* RemoveVolume(Context*, const v1::RemoveVolumeRequest*,
                             v1::RemoveVolumeResponse*) override {

@@ -7,6 +7,7 @@
 #include "agent/service/file_write.h"
 #include "agent/service/handlers.h"
 #include "agent/service/validate.h"
+#include "common/clock.h"
 #include "common/limits.h"
 #include "common/part_name.h"
 #include "common/status_macros.h"
@@ -15,6 +16,15 @@
 namespace sandkeep {
 
 namespace v1 = agent::v1;
+
+namespace {
+
+absl::Status CheckEtag(const std::string& expected, const SandboxFile& file) {
+  if (expected.empty() || expected == file.entry.Etag()) return absl::OkStatus();
+  return absl::AbortedError("the file is another by now");
+}
+
+}  // namespace
 
 Async<void> Handlers::StatFile(const v1::StatFileRequest& request, v1::FileInfo& response) {
   CO_ASSIGN_OR_RETURN(FileCall call, ParseStatFile(request));
@@ -44,9 +54,7 @@ Async<void> Handlers::ReadFile(const v1::ReadFileRequest& request, FileChunks& c
   CO_RETURN_IF_ERROR(Admit(RpcOf("ReadFile"), call.ref));
   auto opening = manager_.OpenFile(std::move(call.ref), std::move(call.path));
   CO_ASSIGN_OR_RETURN(SandboxFile file, co_await std::move(opening));
-  if (!call.if_etag.empty() && call.if_etag != file.entry.Etag()) {
-    co_return absl::AbortedError("the file is another by now");
-  }
+  CO_RETURN_IF_ERROR(CheckEtag(call.if_etag, file));
   const std::int64_t size = file.entry.size;
   if (call.offset > size) {
     co_return absl::OutOfRangeError(StrCat("offset: the file has ", size, " bytes"));
@@ -67,6 +75,22 @@ Async<void> Handlers::ReadFile(const v1::ReadFileRequest& request, FileChunks& c
     chunk.Clear();
     at += piece;
   } while (at < end);
+  co_return absl::OkStatus();
+}
+
+// Whether the peer can fetch it is its own matter: what it doesn't fetch is closed again.
+Async<void> Handlers::OpenFile(const v1::OpenFileRequest& request, v1::OpenFileResponse& response) {
+  CO_ASSIGN_OR_RETURN(OpenFileCall call, ParseOpenFile(request));
+  CO_RETURN_IF_ERROR(Admit(RpcOf("OpenFile"), call.ref));
+  auto opening = manager_.OpenFile(std::move(call.ref), std::move(call.path));
+  CO_ASSIGN_OR_RETURN(SandboxFile file, co_await std::move(opening));
+  CO_RETURN_IF_ERROR(CheckEtag(call.if_etag, file));
+  Fill(response.mutable_info(), file);
+  CO_ASSIGN_OR_RETURN(std::string ticket, files_.tickets->Issue({.file = std::move(file.file),
+                                                                 .hold = std::move(file.hold)}));
+  response.set_ticket(std::move(ticket));
+  const absl::Duration lifetime = absl::FromChrono(files_.tickets->lifetime());
+  response.set_expires_ms(absl::ToUnixMillis(SystemClock().Now() + lifetime));
   co_return absl::OkStatus();
 }
 
@@ -130,12 +154,14 @@ Async<void> Handlers::RenderImage(const v1::RenderImageRequest& request,
                                   v1::RenderImageResponse& response) {
   CO_ASSIGN_OR_RETURN(RenderImageCall call, ParseRenderImage(request));
   CO_RETURN_IF_ERROR(Admit(RpcOf("RenderImage"), call.ref));
+  const std::optional<PrincipalId> principal = call.ref.principal;
   auto opening = manager_.OpenFile(std::move(call.ref), std::move(call.path));
   CO_ASSIGN_OR_RETURN(SandboxFile file, co_await std::move(opening));
   if (file.entry.size > kMaxImageFileBytes) {
     co_return absl::ResourceExhaustedError("it takes too much to look at");
   }
-  auto rendering = files_.imager.Render(std::move(file.file), call.bounds);
+  std::string whose = principal.has_value() ? principal->text() : file.key.text();
+  auto rendering = files_.imager.Render(std::move(whose), std::move(file.file), call.bounds);
   CO_ASSIGN_OR_RETURN(RenderedImage image, co_await std::move(rendering));
   response.set_mime_type(std::string(MimeTypeOf(image.format)));
   response.set_data(std::move(image.data));

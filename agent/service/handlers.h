@@ -45,6 +45,8 @@ class Handlers {
   Async<void> Freeze(const agent::v1::FreezeRequest& request, agent::v1::Sandbox& response);
   Async<void> Thaw(const agent::v1::ThawRequest& request, agent::v1::Sandbox& response);
   Async<void> StatFile(const agent::v1::StatFileRequest& request, agent::v1::FileInfo& response);
+  Async<void> OpenFile(const agent::v1::OpenFileRequest& request,
+                       agent::v1::OpenFileResponse& response);
   Async<void> DeleteFile(const agent::v1::DeleteFileRequest& request,
                          agent::v1::DeleteFileResponse& response);
   Async<void> ListFiles(const agent::v1::ListFilesRequest& request,

@@ -6,14 +6,20 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <sys/socket.h>
 
 #include <utility>
 
 #include "agent/client/grpc_setup.h"
 #include "agent/peer_listener/peer_listener.h"
 #include "agent/service/agent_service.h"
+#include "agent/service/descriptor_server.h"
 #include "agent/service/file_services.h"
+#include "agent/service/file_tickets.h"
+#include "common/descriptor_frame.h"
 #include "common/limits.h"
+#include "common/log.h"
+#include "common/random.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -80,6 +86,7 @@ class Server : public AgentServer {
  public:
   ~Server() override {
     if (listener_ != nullptr) listener_->Stop();
+    if (descriptor_listener_ != nullptr) descriptor_listener_->Stop();
     // Before the disk and the imager that their calls use.
     peers_.clear();
   }
@@ -92,26 +99,52 @@ class Server : public AgentServer {
     }
     grpc::ResourceQuota memory("agent");
     memory.Resize(kRpcMemoryBytes);
-    imager_ = std::make_unique<Imager>(executor, options.imager_path);
+    imager_ = std::make_unique<Imager>(options.imager_path);
+    descriptors_ = std::make_shared<DescriptorServer>(executor);
     std::vector<PeerRoute> routes;
+    std::vector<PeerRoute> descriptor_routes;
     for (const Peer& peer : options.peers) {
-      auto service = MakeAgentService(executor, manager, {disk_, *imager_, placed_}, facts, peer);
+      const auto tickets = std::make_shared<FileTickets>(executor, SystemRandom());
+      auto service =
+          MakeAgentService(executor, manager, {disk_, *imager_, placed_, tickets}, facts, peer);
       ASSIGN_OR_RETURN(std::unique_ptr<PeerServer> server,
                        PeerServer::Make(std::move(service), memory));
       routes.push_back({.uid = peer.uid, .take = server->Taker()});
+      descriptor_routes.push_back({.uid = peer.uid, .take = HandOver(tickets)});
       peers_.push_back(std::move(server));
     }
-    ASSIGN_OR_RETURN(listener_, ListenForPeers(executor, options.socket_path, options.socket_group,
-                                               std::move(routes)));
+    ASSIGN_OR_RETURN(listener_, ListenForPeers(executor, options.socket_path, SOCK_STREAM,
+                                               options.socket_group, std::move(routes)));
+    ListenForTickets(executor, options, std::move(descriptor_routes));
     return absl::OkStatus();
   }
 
  private:
+  std::function<void(UniqueFd)> HandOver(std::shared_ptr<FileTickets> tickets) {
+    return [weak = std::weak_ptr(descriptors_), tickets = std::move(tickets)](UniqueFd connection) {
+      if (const auto server = weak.lock()) server->Serve(std::move(connection), tickets);
+    };
+  }
+
+  // Without it files are streamed, which takes more of both ends and nothing else.
+  void ListenForTickets(const boost::asio::any_io_executor& executor, const ServerOptions& options,
+                        std::vector<PeerRoute> routes) {
+    auto listener = ListenForPeers(executor, DescriptorSocketPath(options.socket_path),
+                                   SOCK_SEQPACKET, options.socket_group, std::move(routes));
+    if (listener.ok()) {
+      descriptor_listener_ = *std::move(listener);
+    } else {
+      Log(Severity::kWarning, "agent.no_descriptors", {{"why", listener.status()}});
+    }
+  }
+
   FileDisk disk_;
   PlacedParts placed_;
   std::unique_ptr<Imager> imager_;
   std::vector<std::unique_ptr<PeerServer>> peers_;
   std::shared_ptr<PeerListener> listener_;
+  std::shared_ptr<DescriptorServer> descriptors_;
+  std::shared_ptr<PeerListener> descriptor_listener_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The agent's API on its Unix socket: the listener, and one gRPC server for each listed peer, so
-// that nothing but the kernel's word decides who calls.
+// that nothing but the kernel's word decides who calls. Beside it the socket that hands over opened
+// files, to the same peers.
 //
 // Owned by main. Start and destroy it while threads run `executor`, and not on one of them:
 // destroying cancels every call and waits for its end.

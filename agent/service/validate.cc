@@ -252,6 +252,13 @@ absl::StatusOr<ReadFileCall> ParseReadFile(const v1::ReadFileRequest& request) {
   return ReadFileCall{std::move(ref), std::move(path), request.offset(), length, request.if_etag()};
 }
 
+absl::StatusOr<OpenFileCall> ParseOpenFile(const v1::OpenFileRequest& request) {
+  ASSIGN_OR_RETURN(SandboxRef ref, ParseRefOrKey(request.sandbox()));
+  ASSIGN_OR_RETURN(RelPath path, ParseFilePath(request.path()));
+  RETURN_IF_ERROR(CheckBytes("if_etag", request.if_etag(), kMaxEtagBytes));
+  return OpenFileCall{std::move(ref), std::move(path), request.if_etag()};
+}
+
 absl::StatusOr<WriteFileCall> ParseWriteFile(const v1::WriteFileHeader& header) {
   ASSIGN_OR_RETURN(SandboxRef ref, ParseOwnRef(header.sandbox()));
   ASSIGN_OR_RETURN(RelPath path, ParseFilePath(header.path()));

@@ -66,6 +66,11 @@ struct ReadFileCall {
   std::optional<std::int64_t> length;  // Absent: to the end.
   std::string if_etag;                 // Empty: whatever it is.
 };
+struct OpenFileCall {
+  SandboxRef ref;
+  RelPath path;
+  std::string if_etag;  // Empty: whatever it is.
+};
 struct ListFilesCall {
   SandboxRef ref;
   FileQuery query;
@@ -109,6 +114,7 @@ absl::StatusOr<SandboxRef> ParseOwnRef(const agent::v1::SandboxRef& ref);
 absl::StatusOr<SandboxRef> ParseRefOrKey(const agent::v1::SandboxRef& ref);
 absl::StatusOr<FileCall> ParseStatFile(const agent::v1::StatFileRequest& request);
 absl::StatusOr<ReadFileCall> ParseReadFile(const agent::v1::ReadFileRequest& request);
+absl::StatusOr<OpenFileCall> ParseOpenFile(const agent::v1::OpenFileRequest& request);
 absl::StatusOr<WriteFileCall> ParseWriteFile(const agent::v1::WriteFileHeader& header);
 absl::StatusOr<DeleteFileCall> ParseDeleteFile(const agent::v1::DeleteFileRequest& request);
 absl::StatusOr<RenderImageCall> ParseRenderImage(const agent::v1::RenderImageRequest& request);

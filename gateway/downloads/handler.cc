@@ -9,7 +9,9 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "gateway/downloads/byte_range.h"
 #include "gateway/downloads/folder_archive.h"
+#include "gateway/downloads/pieces.h"
 #include "gateway/downloads/presentation.h"
 
 namespace sandkeep {
@@ -76,9 +78,14 @@ http::Response Unsatisfiable(std::int64_t size, const Validators& validators) {
   return response;
 }
 
-void SetFile(const LinkClaim& claim, agent::v1::SandboxRef* sandbox, std::string* path) {
-  sandbox->set_key(claim.key.text());
-  *path = claim.path.bytes();
+WantedFile FileOf(const LinkClaim& claim) {
+  return {.key = claim.key.text(), .path = claim.path.bytes()};
+}
+
+// What may be answered without a byte of the file, and so is looked at before it is opened.
+bool AsksOnlyWhether(const http::Request& request) {
+  return request.method == "HEAD" || request.Find("if-none-match") != nullptr ||
+         request.Find("if-modified-since") != nullptr;
 }
 
 // Never shown in a browser: a sandbox's program wrote it.
@@ -94,23 +101,33 @@ http::Response OutputHead(const JobId& job, std::string_view beginning) {
   return response;
 }
 
-asio::awaitable<bool> WriteInPieces(http::Exchange& exchange, std::string_view data) {
-  while (!data.empty()) {
-    const bool written = co_await exchange.Write(data.substr(0, kHttpPieceBytes));
-    if (!written) co_return false;
-    data.remove_prefix(std::min(data.size(), kHttpPieceBytes));
-  }
-  co_return true;
-}
-
 }  // namespace
 
-Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
+Async<KnownOwner> DownloadHandler::OwnerOf(SandboxKey key) {
   agent::v1::GetSandboxRequest request;
-  request.mutable_sandbox()->set_key(claim.key.text());
+  request.mutable_sandbox()->set_key(key.text());
   CO_ASSIGN_OR_RETURN(const agent::v1::Sandbox sandbox, co_await agent_.GetSandbox(request));
-  if (!keys_.HasPrincipal(sandbox.principal())) co_return WrongLink();
-  const LinkOwner owner{.principal = sandbox.principal(), .generation = sandbox.generation()};
+  KnownOwner owner{.principal = sandbox.principal(), .generation = sandbox.generation()};
+  owners_.Put(key.text(), owner);
+  co_return owner;
+}
+
+// By what is known of its sandbox already, if that makes it a good one of a file.
+std::optional<DownloadHandler::Target> DownloadHandler::JudgeAtOnce(const LinkClaim& claim) const {
+  const std::optional<KnownOwner> known = owners_.Find(claim.key.text());
+  if (!known.has_value() || !keys_.HasPrincipal(known->principal)) return std::nullopt;
+  const LinkOwner owner{.principal = known->principal, .generation = known->generation};
+  if (signer_.Judge(claim, owner) != LinkVerdict::kGood) return std::nullopt;
+  return Target{.claim = claim, .generation = known->generation, .job = {}, .folder = {}};
+}
+
+Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
+  std::optional<Target> at_once = JudgeAtOnce(claim);
+  if (at_once.has_value()) co_return *std::move(at_once);
+  auto asking = OwnerOf(claim.key);
+  CO_ASSIGN_OR_RETURN(const KnownOwner known, co_await std::move(asking));
+  if (!keys_.HasPrincipal(known.principal)) co_return WrongLink();
+  const LinkOwner owner{.principal = known.principal, .generation = known.generation};
   std::optional<JobId> job;
   LinkVerdict verdict = signer_.Judge(claim, owner);
   if (verdict == LinkVerdict::kWrong && claim.job().has_value()) {
@@ -127,6 +144,7 @@ Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
   const bool is_file = !job.has_value() && !folder.has_value();
   if (expired && (!is_file || !signer_.MayBeResumed(claim))) co_return ExpiredLink();
   co_return Target{.claim = std::move(claim),
+                   .generation = known.generation,
                    .job = std::move(job),
                    .folder = std::move(folder),
                    .expired = expired};
@@ -238,81 +256,84 @@ Validators DownloadHandler::ValidatorsOf(const LinkClaim& claim,
   return Validators(signer_.Stamped(claim, info.etag()), info.modified_ms());
 }
 
-asio::awaitable<void> DownloadHandler::Answer(http::Exchange& exchange, Target target) {
+// What the request gets of a file that is so. `page` instead of the file, if there is one.
+DownloadHandler::Plan DownloadHandler::PlanFor(const http::Request& request, const Target& target,
+                                               const absl::StatusOr<agent::v1::FileInfo>& info) {
   const LinkClaim& claim = target.claim;
-  agent::v1::StatFileRequest stat;
-  SetFile(claim, stat.mutable_sandbox(), stat.mutable_path());
-  const absl::StatusOr<agent::v1::FileInfo> info = co_await agent_.StatFile(stat);
   absl::Status found = info.status();
   if (info.ok() && info->type() != agent::v1::FileInfo::REGULAR) found = WrongLink();
+  if (info.ok() && info->generation() != target.generation) found = AnotherVolume(claim.key, *info);
   // What an expired link says doesn't depend on whether its file is still there.
-  const bool resumes =
-      found.ok() && target.expired && Resumes(exchange.request(), ValidatorsOf(claim, *info));
+  const bool resumes = found.ok() && target.expired && Resumes(request, ValidatorsOf(claim, *info));
   if (target.expired && !resumes) found = ExpiredLink();
-  if (!found.ok()) {
-    http::Response page = PageOf(found);
-    co_await exchange.Send(std::move(page));
-    co_return;
-  }
+  if (!found.ok()) return {.page = PageOf(found)};
   const Validators validators = ValidatorsOf(claim, *info);
-  if (validators.ClientHasIt(exchange.request())) {
+  if (validators.ClientHasIt(request)) {
     http::Response unchanged{.status = 304, .headers = {}, .body = ""};
     AddFields(&unchanged, validators);
-    co_await exchange.Send(std::move(unchanged));
-    co_return;
+    return {.page = std::move(unchanged)};
   }
-  const std::string* header = exchange.request().Find("range");
+  const std::string* header = request.Find("range");
   ByteRange range;
-  if (header != nullptr && validators.RangeStands(exchange.request())) {
+  if (header != nullptr && validators.RangeStands(request)) {
     range = ByteRange::Parse(*header, info->size());
   }
   if (range.kind == ByteRange::Kind::kUnsatisfiable) {
-    http::Response page = Unsatisfiable(info->size(), validators);
-    co_await exchange.Send(std::move(page));
-    co_return;
+    return {.page = Unsatisfiable(info->size(), validators)};
   }
-  co_await SendFile(exchange, *info, claim, range);
+  Plan plan{.head = HeadOf(validators, PresentAs(claim.path.Name(), types_.Of(claim.path.Name()))),
+            .length = info->size()};
+  if (range.kind != ByteRange::Kind::kPart) return plan;
+  MakePartial(&plan.head, range, info->size());
+  plan.offset = range.first;
+  plan.length = range.length();
+  return plan;
 }
 
-asio::awaitable<void> DownloadHandler::SendFile(http::Exchange& exchange,
-                                                const agent::v1::FileInfo& info,
-                                                const LinkClaim& claim, ByteRange range) {
-  const bool partial = range.kind == ByteRange::Kind::kPart;
-  std::int64_t left = partial ? range.length() : info.size();
-  const Validators validators = ValidatorsOf(claim, info);
-  http::Response head =
-      HeadOf(validators, PresentAs(claim.path.Name(), types_.Of(claim.path.Name())));
-  if (partial) MakePartial(&head, range, info.size());
-  if (exchange.request().method == "HEAD" || left == 0) {
-    const bool begun = co_await exchange.Begin(std::move(head), left);
-    if (begun && exchange.request().method != "HEAD") co_await exchange.End();
-    co_return;
+// The label was forgotten and used again, or its files were removed: the link was for others.
+absl::Status DownloadHandler::AnotherVolume(const SandboxKey& key,
+                                            const agent::v1::FileInfo& info) {
+  const std::optional<KnownOwner> known = owners_.Find(key.text());
+  if (known.has_value()) {
+    owners_.Put(key.text(), {.principal = known->principal, .generation = info.generation()});
   }
-  agent::v1::ReadFileRequest read;
-  SetFile(claim, read.mutable_sandbox(), read.mutable_path());
-  read.set_offset(partial ? range.first : 0);
-  read.set_length(left);
-  read.set_if_etag(info.etag());
-  const FileChunkStream stream = agent_.ReadFile(read);
-  // The first chunk before the head: until then a failure can still be told.
-  absl::StatusOr<std::optional<agent::v1::FileChunk>> chunk = co_await stream->Next();
-  if (!chunk.ok()) {
-    http::Response page = PageOf(chunk.status());
-    co_await exchange.Send(std::move(page));
-    co_return;
+  return WrongLink();
+}
+
+// False: the answer was given.
+asio::awaitable<bool> DownloadHandler::GoesOn(http::Exchange& exchange, Plan& plan) {
+  const bool head = exchange.request().method == "HEAD";
+  if (plan.page.has_value()) {
+    co_await exchange.Send(*std::move(plan.page));
+  } else if (head || plan.length == 0) {
+    const bool begun = co_await exchange.Begin(std::move(plan.head), plan.length);
+    if (begun && !head) co_await exchange.End();
+  } else {
+    co_return true;
   }
-  bool going = co_await exchange.Begin(std::move(head), left);
-  while (going && left > 0) {
-    if (!chunk.ok() || !chunk->has_value()) {
-      Log(Severity::kWarning, "download.cut", {{"key", claim.key.text()}, {"missing", left}});
-      co_return;
-    }
-    const std::string_view data = std::string_view((*chunk)->data()).substr(0, left);
-    going = co_await WriteInPieces(exchange, data);
-    left -= static_cast<std::int64_t>(data.size());
-    if (going && left > 0) chunk = co_await stream->Next();
+  co_return false;
+}
+
+asio::awaitable<void> DownloadHandler::Answer(http::Exchange& exchange, Target target) {
+  const WantedFile wanted = FileOf(target.claim);
+  if (target.expired || AsksOnlyWhether(exchange.request())) {
+    auto looking = sources_.Stat(wanted);
+    const absl::StatusOr<agent::v1::FileInfo> info = co_await std::move(looking);
+    Plan plan = PlanFor(exchange.request(), target, info);
+    const bool goes_on = co_await GoesOn(exchange, plan);
+    if (!goes_on) co_return;
   }
-  if (going) co_await exchange.End();
+  auto opening = sources_.Open(exchange, wanted);
+  const absl::StatusOr<std::unique_ptr<FileSource>> source = co_await std::move(opening);
+  Plan plan = source.ok() ? PlanFor(exchange.request(), target, (*source)->info())
+                          : PlanFor(exchange.request(), target, source.status());
+  const bool goes_on = co_await GoesOn(exchange, plan);
+  if (!goes_on) co_return;
+  auto sending = (*source)->Send(exchange, std::move(plan.head), plan.offset, plan.length);
+  const absl::Status sent = co_await std::move(sending);
+  if (sent.ok()) co_return;
+  http::Response page = PageOf(sent);
+  co_await exchange.Send(std::move(page));
 }
 
 }  // namespace sandkeep

@@ -1,11 +1,12 @@
 // GET and HEAD /dl/…: a file of a sandbox, or what a job printed, for whoever has its link.
 //
-// The agent is asked for the volume's generation and principal, then the signature is judged, and
-// only then is the agent asked for the file. Every wrong link gets the same 404, whatever is wrong
-// with it; so do those of a principal that was removed. The file is pulled from the agent as fast
-// as the client takes it; a file that shrinks under the read cuts the connection, so that nobody
-// takes a part for the whole. A download that began in the link's time may be resumed for
-// kResumeGrace after it, by the ETag that only this link gave out.
+// The agent is asked for the volume's generation and principal, unless they are known; then the
+// signature is judged, and only then is the agent asked for the file, whose generation must be the
+// one that the link was judged by. Every wrong link gets the same 404, whatever is wrong with it;
+// so do those of a principal that was removed. A file goes out as fast as the client takes it
+// (file_source.h); one that shrinks under the read cuts the connection, so that nobody takes a part
+// for the whole. A download that began in the link's time may be resumed for kResumeGrace after it,
+// by the ETag that only this link gave out.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,8 @@
 
 #include "agent/client/agent_client.h"
 #include "common/limits.h"
-#include "gateway/downloads/byte_range.h"
+#include "gateway/downloads/file_source.h"
+#include "gateway/downloads/known_owners.h"
 #include "gateway/downloads/link.h"
 #include "gateway/downloads/mime_types.h"
 #include "gateway/downloads/validators.h"
@@ -26,10 +28,10 @@ namespace sandkeep {
 
 class DownloadHandler : public http::Handler {
  public:
-  // All outlive it.
-  DownloadHandler(AgentClient& agent, const LinkSigner& signer, const MimeTypes& types,
-                  const AccessKeys& keys)
-      : agent_(agent), signer_(signer), types_(types), keys_(keys) {}
+  // All outlive it. `door` null: files are streamed.
+  DownloadHandler(AgentClient& agent, DescriptorDoor* door, const LinkSigner& signer,
+                  const MimeTypes& types, const AccessKeys& keys)
+      : agent_(agent), signer_(signer), types_(types), keys_(keys), sources_(agent, door) {}
 
   boost::asio::awaitable<void> Handle(http::Exchange& exchange) override;
 
@@ -37,18 +39,32 @@ class DownloadHandler : public http::Handler {
   // What a link is good for: a file or, if `job` is set, that job's output, or `folder`'s archive.
   struct Target {
     LinkClaim claim;
+    std::string generation;  // Of the volume that it is for.
     std::optional<JobId> job;
     std::optional<ArchivedFolder> folder;
     bool expired = false;  // Good for nothing but the rest of a file.
+  };
+
+  // `page` instead of the file, or `head` and that part of it.
+  struct Plan {
+    std::optional<http::Response> page = {};
+    http::Response head = {};
+    std::int64_t offset = 0;
+    std::int64_t length = 0;
   };
 
   // An error says which page to show instead.
   Async<Target> Verify(std::string path);
   Async<Target> Judge(LinkClaim claim);
 
+  std::optional<Target> JudgeAtOnce(const LinkClaim& claim) const;
+  Async<KnownOwner> OwnerOf(SandboxKey key);
+
   boost::asio::awaitable<void> Answer(http::Exchange& exchange, Target target);
-  boost::asio::awaitable<void> SendFile(http::Exchange& exchange, const agent::v1::FileInfo& info,
-                                        const LinkClaim& claim, ByteRange range);
+  Plan PlanFor(const http::Request& request, const Target& target,
+               const absl::StatusOr<agent::v1::FileInfo>& info);
+  absl::Status AnotherVolume(const SandboxKey& key, const agent::v1::FileInfo& info);
+  boost::asio::awaitable<bool> GoesOn(http::Exchange& exchange, Plan& plan);
   Validators ValidatorsOf(const LinkClaim& claim, const agent::v1::FileInfo& info) const;
   boost::asio::awaitable<void> SendFolder(http::Exchange& exchange, LinkClaim claim,
                                           ArchivedFolder folder);
@@ -58,6 +74,8 @@ class DownloadHandler : public http::Handler {
   const LinkSigner& signer_;
   const MimeTypes& types_;
   const AccessKeys& keys_;
+  KnownOwners owners_;
+  FileSources sources_;
   std::atomic<int> running_{0};
   std::atomic<int> archives_{0};
   boost::asio::thread_pool packers_{kArchiveThreads};

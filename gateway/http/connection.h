@@ -55,6 +55,9 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   boost::asio::awaitable<bool> Begin(Response response,
                                      std::optional<std::int64_t> length) override;
   boost::asio::awaitable<bool> Write(std::string_view part) override;
+  boost::asio::awaitable<FileWritten> WriteFile(FilePart part,
+                                                boost::asio::any_io_executor threads) override;
+  bool takes_files() const override { return !stream_.secure(); }
   boost::asio::awaitable<void> End() override;
   void SetPatience(std::chrono::steady_clock::duration patience) override;
   void WatchForClose(std::function<void()> gone) override;

@@ -1,22 +1,35 @@
 // One request and the way its answer goes back: all that a handler sees of HTTP.
 //
 // A handler runs as part of its connection's coroutine, on the connection's strand, and calls
-// everything here from there. It answers once: Send, or Begin, Write… and End. One that returns
-// without having done so has its connection cut.
+// everything here from there. It answers once: Send, or Begin, Write… (or WriteFile) and End. One
+// that returns without having done so has its connection cut.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "common/unique_fd.h"
 #include "gateway/http/request.h"
 #include "gateway/http/response.h"
 
 namespace sandkeep::http {
+
+// What became of a file's part.
+enum class FileWritten { kWhole, kCut, kGone };
+
+// A part of a file that somebody else opened.
+struct FilePart {
+  std::shared_ptr<const UniqueFd> file;
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+};
 
 class Exchange {
  public:
@@ -39,6 +52,13 @@ class Exchange {
                                              std::optional<std::int64_t> length) = 0;
   // `part` must stay until the write has ended.
   virtual boost::asio::awaitable<bool> Write(std::string_view part) = 0;
+  // As Write, of bytes that don't pass through our memory. `threads` may wait for the disk: there
+  // it is sent, in turns. kCut: the file ended before; kGone: the client is gone. Only with a
+  // length, and where takes_files().
+  virtual boost::asio::awaitable<FileWritten> WriteFile(FilePart part,
+                                                        boost::asio::any_io_executor threads) = 0;
+  // Not through TLS, whose bytes are made here.
+  virtual bool takes_files() const = 0;
   virtual boost::asio::awaitable<void> End() = 0;
 
   // The connection is cut, and the handler's coroutine cancelled, when the client takes nothing, or

@@ -16,7 +16,7 @@ namespace sandkeep {
 namespace {
 
 // Only ever appended to.
-constexpr std::array<std::string_view, 5> kMigrations = {{R"sql(
+constexpr std::array<std::string_view, 6> kMigrations = {{R"sql(
 CREATE TABLE principals (
   id TEXT NOT NULL PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -180,6 +180,10 @@ CREATE TABLE upload_parts_by_id (
 INSERT INTO upload_parts_by_id SELECT upload, path, size, '' FROM upload_parts;
 DROP TABLE upload_parts;
 ALTER TABLE upload_parts_by_id RENAME TO upload_parts;
+)sql",
+                                                          R"sql(
+-- Of the volume that its files are for; empty: there was none yet.
+ALTER TABLE uploads ADD COLUMN generation BLOB NOT NULL DEFAULT x'';
 )sql"}};
 
 std::uintmax_t SizeOf(const std::string& path) {

@@ -74,7 +74,11 @@ http::Response PageOfError(const absl::Status& status) {
     return http::PageResponse(410, "This upload is over",
                               "Ask in the chat for another page if you have more files.");
   }
-  return http::PageResponse(404, "Nothing here", "This address is wrong.");
+  if (absl::IsNotFound(status)) {
+    return http::PageResponse(404, "Nothing here", "This address is wrong.");
+  }
+  return http::PageResponse(503, "Not available now",
+                            "The sandboxes can't be reached at the moment. Try again soon.");
 }
 
 std::optional<std::int64_t> NumberIn(const http::Request& request, std::string_view header) {
@@ -120,6 +124,11 @@ asio::awaitable<http::Response> UploadHandler::Answer(http::Exchange& exchange) 
   absl::StatusOr<Uploads::Grant> grant = uploads_.Find(token);
   if (grant.ok() && !keys_.HasPrincipal(grant->request.principal)) {
     grant = absl::NotFoundError("its principal was removed");
+  }
+  if (grant.ok()) {
+    auto checking = uploads_.CheckVolume(grant->hash);
+    const absl::Status checked = co_await std::move(checking);
+    if (!checked.ok()) grant = checked;
   }
   if (encoded.empty() && request.method == "GET") {
     if (grant.ok() && grant->filled) grant = absl::OutOfRangeError("its file is there");
@@ -267,6 +276,7 @@ asio::awaitable<http::Response> UploadHandler::Take(http::Exchange& exchange, It
   if (!written.ok()) co_return Told(written.status());
   if (written->has_info()) {
     mcp::ArrivedFile file{.path = written->info().path(), .size = item.sent.size};
+    uploads_.Bind(item.grant.hash, written->info().generation());
     const absl::Status told =
         co_await uploads_.Arrived(item.grant.hash, item.sent, std::move(file));
     if (!told.ok()) co_return Told(told);

@@ -49,7 +49,7 @@ absl::Status RunFor(const SentFile& part, std::string_view hash,
 absl::StatusOr<std::vector<UploadRow>> UploadTable::Load() {
   ASSIGN_OR_RETURN(Statement read,
                    db_.Prepare("SELECT hash, principal, label, path, folder, max_bytes, "
-                               "expires_ms, done, opened_ms FROM uploads"));
+                               "expires_ms, done, opened_ms, generation FROM uploads"));
   std::vector<UploadRow> rows;
   for (;;) {
     ASSIGN_OR_RETURN(const bool more, read.Step());
@@ -60,6 +60,7 @@ absl::StatusOr<std::vector<UploadRow>> UploadTable::Load() {
                                 .path = read.Text(3),
                                 .folder = read.Int(4) != 0,
                                 .max_bytes = read.Int(5)},
+                    .generation = read.Text(9),
                     .opened = absl::FromUnixMillis(read.Int(8)),
                     .expires = absl::FromUnixMillis(read.Int(6)),
                     .done = read.Int(7) != 0,
@@ -80,7 +81,8 @@ absl::Status UploadTable::Add(const UploadRow& row) {
   ASSIGN_OR_RETURN(
       Statement add,
       db_.Prepare("INSERT INTO uploads (hash, principal, label, path, folder, max_bytes, "
-                  "expires_ms, done, opened_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)"));
+                  "expires_ms, done, opened_ms, generation) "
+                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9)"));
   return add.BindBlob(1, row.hash)
       .BindText(2, row.request.principal)
       .BindText(3, row.request.label)
@@ -89,6 +91,7 @@ absl::Status UploadTable::Add(const UploadRow& row) {
       .Bind(6, row.request.max_bytes)
       .Bind(7, absl::ToUnixMillis(row.expires))
       .Bind(8, absl::ToUnixMillis(row.opened))
+      .BindBlob(9, row.generation)
       .Run();
 }
 
@@ -101,6 +104,12 @@ absl::Status UploadTable::Extend(std::string_view hash, absl::Time expires) {
 absl::Status UploadTable::End(std::string_view hash) {
   ASSIGN_OR_RETURN(Statement set, db_.Prepare("UPDATE uploads SET done = 1 WHERE hash = ?1"));
   return set.BindBlob(1, hash).Run();
+}
+
+absl::Status UploadTable::Bind(std::string_view hash, std::string_view generation) {
+  ASSIGN_OR_RETURN(Statement set,
+                   db_.Prepare("UPDATE uploads SET generation = ?2 WHERE hash = ?1"));
+  return set.BindBlob(1, hash).BindBlob(2, generation).Run();
 }
 
 absl::Status UploadTable::AddPart(std::string_view hash, const SentFile& part) {

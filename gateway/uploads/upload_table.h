@@ -36,6 +36,8 @@ struct UploadedFile {
 struct UploadRow {
   std::string hash;  // Of the token.
   mcp::UploadRequest request;
+  // Of the volume that it is for; empty: the sandbox has none yet.
+  std::string generation = {};
   absl::Time opened;
   absl::Time expires;
   bool done = false;
@@ -52,6 +54,7 @@ class UploadTable {
   absl::Status Add(const UploadRow& row);
   absl::Status Extend(std::string_view hash, absl::Time expires);
   absl::Status End(std::string_view hash);
+  absl::Status Bind(std::string_view hash, std::string_view generation);
   absl::Status AddPart(std::string_view hash, const SentFile& part);
   absl::Status DropPart(std::string_view hash, const SentFile& part);
   // In the part's place.

@@ -1,6 +1,7 @@
 #include "gateway/uploads/uploads.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -123,6 +124,12 @@ Async<mcp::OpenedUpload> Uploads::Open(mcp::UploadRequest request) {
   UploadRow row;
   row.hash = Sha256(token);
   row.request = std::move(request);
+  auto looking = VolumeOf(row.request);
+  CO_ASSIGN_OR_RETURN(row.generation, co_await std::move(looking));
+  if (OpenOnesOf(row.request.principal).size() >= kMaxUploadsEach) {
+    auto ending = EndAbandoned(row.request.principal);
+    CO_RETURN_IF_ERROR(co_await std::move(ending));
+  }
   row.opened = clock_.Now();
   row.expires = row.opened + absl::FromChrono(kUploadLifetime);
   {
@@ -145,6 +152,71 @@ Async<mcp::OpenedUpload> Uploads::Open(mcp::UploadRequest request) {
   co_return mcp::OpenedUpload{.name = NameOf(row.hash),
                               .path = StrCat("/up/", absl::WebSafeBase64Escape(token), "/"),
                               .lifetime = kUploadLifetime};
+}
+
+Async<std::string> Uploads::VolumeOf(mcp::UploadRequest request) {
+  agent::v1::GetSandboxRequest ask;
+  ask.mutable_sandbox()->set_principal(request.principal);
+  ask.mutable_sandbox()->set_label(request.label);
+  auto asking = agent_.GetSandbox(std::move(ask));
+  const absl::StatusOr<agent::v1::Sandbox> sandbox = co_await std::move(asking);
+  if (absl::IsNotFound(sandbox.status())) co_return std::string();
+  CO_RETURN_IF_ERROR(sandbox.status());
+  co_return sandbox->generation();
+}
+
+absl::StatusOr<UploadRow> Uploads::RowOf(const std::string& hash) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = uploads_.find(hash);
+  if (found == uploads_.end()) return NoSuchUpload();
+  return found->second.row;
+}
+
+std::vector<std::string> Uploads::OpenOnesOf(const std::string& principal) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> open;
+  for (const auto& [hash, upload] : uploads_) {
+    if (upload.row.request.principal == principal && !IsOver(upload)) open.push_back(hash);
+  }
+  return open;
+}
+
+Async<void> Uploads::CheckVolume(std::string hash) {
+  CO_ASSIGN_OR_RETURN(const UploadRow row, RowOf(hash));
+  auto looking = VolumeOf(row.request);
+  CO_ASSIGN_OR_RETURN(const std::string volume, co_await std::move(looking));
+  if (volume == row.generation) co_return absl::OkStatus();
+  if (row.generation.empty()) {
+    Bind(hash, volume);
+    co_return absl::OkStatus();
+  }
+  auto ending = MarkDone(std::move(hash));
+  CO_RETURN_IF_ERROR(co_await std::move(ending));
+  co_return absl::OutOfRangeError("the files of its sandbox were removed");
+}
+
+void Uploads::Bind(const std::string& hash, const std::string& generation) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = uploads_.find(hash);
+    if (found == uploads_.end() || !found->second.row.generation.empty()) return;
+    found->second.row.generation = generation;
+  }
+  // Nobody waits for it: one that is forgotten in a fall is bound again by the next look.
+  boost::asio::post(thread_, [this, hash, generation] {
+    const absl::Status bound = table_.Bind(hash, generation);
+    if (!bound.ok()) Log(Severity::kWarning, "uploads.not_bound", {{"why", bound}});
+  });
+}
+
+// Those whose files were removed are nobody's any more, and take no place.
+Async<void> Uploads::EndAbandoned(std::string principal) {
+  for (const std::string& hash : OpenOnesOf(principal)) {
+    auto checking = CheckVolume(hash);
+    const absl::Status checked = co_await std::move(checking);
+    if (absl::IsUnavailable(checked)) co_return checked;
+  }
+  co_return absl::OkStatus();
 }
 
 Async<mcp::UploadView> Uploads::Wait(std::string principal, std::string label, std::string name,
@@ -341,7 +413,7 @@ Async<void> Uploads::Arrived(std::string hash, SentFile sent, mcp::ArrivedFile f
   co_return absl::OkStatus();
 }
 
-Async<void> Uploads::End(std::string hash) {
+Async<void> Uploads::MarkDone(std::string hash) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = uploads_.find(hash);
@@ -350,7 +422,11 @@ Async<void> Uploads::End(std::string hash) {
     Wake(found->second);
   }
   auto end = [this, hash] { return table_.End(hash); };
-  auto ending = RunOn(thread_.get_executor(), std::move(end));
+  co_return co_await RunOn(thread_.get_executor(), std::move(end));
+}
+
+Async<void> Uploads::End(std::string hash) {
+  auto ending = MarkDone(std::move(hash));
   CO_RETURN_IF_ERROR(co_await std::move(ending));
   co_await Sweep();
   co_return absl::OkStatus();

@@ -1,5 +1,6 @@
 // The open uploads: in memory for every look, in the database for a restart. What began and never
 // became whole is taken back from the workspace when its upload is over, by Sweep at the latest.
+// One whose sandbox's files were removed is over, too: what is handed in there was for others.
 // What is over can still be asked for, for a day and within bounds. Thread-safe; what is written
 // waits on a thread of its own.
 #pragma once
@@ -44,6 +45,12 @@ class Uploads : public mcp::UploadDesk {
   };
   absl::StatusOr<Grant> Find(std::string_view token) const;
 
+  // Whether its volume is still there; one that had none yet is for the one that there is now.
+  // OutOfRange: it is over.
+  Async<void> CheckVolume(std::string hash);
+  // Its sandbox, which had none, got this volume by a file of its.
+  void Bind(const std::string& hash, const std::string& generation);
+
   // What this very file became, if it has arrived: its sender may not have heard of it. One without
   // an id is only known by the rest of it, after what came before: `goes_on`.
   std::optional<mcp::ArrivedFile> ArrivedAs(const std::string& hash, const SentFile& sent,
@@ -74,6 +81,12 @@ class Uploads : public mcp::UploadDesk {
 
   Uploads(UploadTable table, std::vector<UploadRow> rows, AgentClient& agent, Random& random,
           const Clock& clock);
+  // Empty: it has none.
+  Async<std::string> VolumeOf(mcp::UploadRequest request);
+  Async<void> EndAbandoned(std::string principal);
+  Async<void> MarkDone(std::string hash);
+  absl::StatusOr<UploadRow> RowOf(const std::string& hash) const;
+  std::vector<std::string> OpenOnesOf(const std::string& principal) const;
   mcp::UploadView ViewOf(const Upload& upload) const;
   bool IsOver(const Upload& upload) const;
   absl::Time EndOf(const Upload& upload) const;

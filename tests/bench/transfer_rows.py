@@ -63,13 +63,37 @@ def fetch_rate(url):
     return size / seconds / 1e9
 
 
-def download_grpc(stack):
-    url = link_of(stack, "large.bin", f"head -c {GIGABYTE} /dev/zero >large.bin")
+def against_nginx(url):
     ours, theirs = [], []
     with nginx({"large.bin": GIGABYTE}) as base:
         for _ in range(rows.RATES):
             ours.append(fetch_rate(url))
             theirs.append(fetch_rate(f"{base}/large.bin"))
+    return ours, theirs
+
+
+def make_large(stack):
+    return link_of(stack, "large.bin", f"[ -s large.bin ] || head -c {GIGABYTE} /dev/zero >large.bin")
+
+
+def expect_way(stack, event):
+    """The last word of the gateway's on which way files take."""
+    said = [line for line in (stack.state / "gateway.log").read_text().splitlines() if "downloads." in line]
+    if not said or event not in said[-1]:
+        raise RuntimeError(f"not {event}: {said[-1:]}")
+
+
+def download_sendfile(stack):
+    ours, theirs = against_nginx(make_large(stack))
+    expect_way(stack, "downloads.by_descriptor")
+    return rows.Measured(ours, "GB/s", 0.7, "nginx with sendfile", theirs, bar_on_ratio=True, lower_is_better=False)
+
+
+def download_grpc(stack):
+    url = make_large(stack)
+    with stack.without_descriptors():
+        ours, theirs = against_nginx(url)
+        expect_way(stack, "downloads.streamed")
     return rows.Measured(ours, "GB/s", 0.4, "nginx with sendfile", theirs, lower_is_better=False)
 
 
@@ -77,6 +101,7 @@ def download_small(stack):
     url = link_of(stack, "small.bin", "head -c 1000 /dev/zero >small.bin")
     path = url[url.index("/dl/"):]
     ours = [rows.wrk(stack, None, 16, 3, path)[0] for _ in range(rows.RATES)]
+    expect_way(stack, "downloads.by_descriptor")
     return rows.Measured(ours, "1/s", 4000, lower_is_better=False)
 
 
@@ -122,6 +147,7 @@ def rss_slow_readers(stack):
 
 
 ALL = {
+    "download-sendfile": download_sendfile,
     "download-grpc": download_grpc,
     "download-small": download_small,
     "upload": upload,

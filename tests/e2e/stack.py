@@ -206,8 +206,25 @@ class Stack:
     def stop_gateway(self):
         self._end(self.gateway, signal.SIGTERM)
 
+    def restart_gateway(self):
+        self.stop_gateway()
+        self.start_gateway()
+
     def kill_gateway(self):
         self._end(self.gateway, signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def without_descriptors(self):
+        """The socket on which opened files are handed over is away: the gateway streams them."""
+        door = self.run / "agent.sock.fd"
+        hidden = self.run / "hidden"
+        door.rename(hidden)
+        try:
+            self.restart_gateway()
+            yield
+        finally:
+            hidden.rename(door)
+            self.restart_gateway()
 
     # --- what an operator does ---
 

@@ -3,10 +3,13 @@
 import base64
 import concurrent.futures
 import hashlib
+import io
 import secrets
+import tarfile
 
 import pytest
 from mcp_client import McpClient
+from test_files import fetch, link_in
 
 
 def text_of(result):
@@ -138,6 +141,26 @@ def test_the_shell_that_waits_is_none_that_began_before_a_write(alice, label):
     assert alice.output(label, "echo ${FROM_OUTSIDE:-0}").strip() == "1"
     alice.call("delete_file", sandbox=label, path="profile")
     assert alice.output(label, "echo ${FROM_OUTSIDE:-0}").strip() == "0"
+
+
+def test_every_users_files_are_its_files_whatever_the_mode(alice, label):
+    """Made by root, by a user of its own and by a number without a name, each for its owner alone: to every way in and out."""
+    alice.output(label, "useradd -m ann; mkdir d; for who in 0 $(id -u ann) 54321; do printf \"of $who\\n\" >d/$who.txt; "
+                        "chown $who:$who d/$who.txt; done; chmod 600 d/*; chown 54321 d; chmod 700 d")
+    owners = alice.output(label, "ls d").replace(".txt", "").split()
+    assert len(owners) == 3
+    assert all(f"{who}.txt" in alice.call("list_files", sandbox=label, path="d").text for who in owners)
+    archive = link_in(alice.call("present_file", sandbox=label, path="d", format="tar"))
+    with tarfile.open(fileobj=io.BytesIO(fetch(alice, archive).body)) as tar:
+        assert sorted(member.name for member in tar if member.isfile()) == sorted(f"{who}.txt" for who in owners)
+    for who in owners:
+        path, text = f"d/{who}.txt", f"of {who}\n"
+        assert text_of(alice.call("read_file", sandbox=label, path=path)) == text
+        assert fetch(alice, link_in(alice.call("present_file", sandbox=label, path=path))).body.decode() == text
+        assert not alice.call("edit_file", sandbox=label, path=path, old_text="of", new_text="still of").is_error
+        assert alice.output(label, f"cat {path}; stat -c '%u %a' {path}").split() == ["still", "of", who, who, "600"]
+        assert not alice.call("delete_file", sandbox=label, path=path).is_error
+    assert alice.output(label, "ls -A d") == ""
 
 
 def test_nobody_elses_files_are_reached(alice, bob, label):

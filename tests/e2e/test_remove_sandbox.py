@@ -1,10 +1,12 @@
 """remove_sandbox: processes and packages go, files only if told; and what is gone never comes back by an old link."""
 
 import concurrent.futures
+import urllib.parse
 
 from mcp_client import McpClient
 from stack import wait_for
 from test_files import fetch, link_in
+from test_uploads import open_upload, put
 
 
 def test_its_files_stay_and_the_rest_goes(stack, alice, label):
@@ -37,6 +39,20 @@ def test_an_old_link_never_serves_the_labels_next_files(stack, alice, label):
     assert fetch(alice, link).status == 404
     fresh = link_in(alice.call("present_file", sandbox=label, path="f.txt"))
     assert fresh != link and fetch(alice, fresh).body == b"second\n"
+
+
+def test_an_upload_page_ends_with_the_files_that_it_was_for(alice, label):
+    alice.output(label, "echo first >f.txt")
+    name, url = open_upload(alice, label)
+    assert put(alice, url, "one.txt", b"1").status == 201
+    alice.call("remove_sandbox", sandbox=label, files=True)
+    assert put(alice, url, "two.txt", b"2").status == 410
+    assert "[new]" in alice.run(label, "true").first_line
+    assert put(alice, url, "three.txt", b"3").status == 410
+    page = alice.send("GET", urllib.parse.urlsplit(url).path)
+    assert (page.status, b"over" in page.body) == (410, True)
+    assert "over" in alice.call("wait_upload", sandbox=label, upload=name).text
+    assert alice.output(label, "ls -A") == ""
 
 
 def test_who_waits_for_a_command_in_it_is_told(stack, alice, label):

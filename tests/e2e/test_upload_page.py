@@ -57,6 +57,19 @@ def test_what_is_too_large_is_said_before_it_is_sent(browser, alice, label, tmp_
     assert browser.complaints() == []
 
 
+def test_a_picked_folder_keeps_its_shape(browser, alice, label, tmp_path):
+    _, url = open_upload(alice, label)
+    (tmp_path / "album" / "deep").mkdir(parents=True)
+    (tmp_path / "album" / "a.txt").write_text("a")
+    (tmp_path / "album" / "deep" / "琥珀.txt").write_text("b")
+    browser.open(url)
+    browser.type("#folder", str(tmp_path / "album"))
+    wait_for("both to arrive", lambda: text_of(browser, "#say") == "2 files arrived.", 60)
+    assert browser.complaints() == []
+    assert alice.output(label, "find album -type f | sort; cat album/a.txt album/deep/*").splitlines() == \
+        ["album/a.txt", "album/deep/琥珀.txt", "ab"]
+
+
 def test_a_page_for_one_file_takes_one_and_says_so(browser, alice, label):
     _, url = open_upload(alice, label, path="one.txt")
     browser.open(url)

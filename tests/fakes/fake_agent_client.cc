@@ -46,6 +46,9 @@ Async<v1::Sandbox> FakeAgentClient::Thaw(v1::ThawRequest request) {
 Async<v1::FileInfo> FakeAgentClient::StatFile(v1::StatFileRequest request) {
   return stat_file.Call(std::move(request));
 }
+Async<v1::OpenFileResponse> FakeAgentClient::OpenFile(v1::OpenFileRequest request) {
+  return open_file.Call(std::move(request));
+}
 Async<v1::DeleteFileResponse> FakeAgentClient::DeleteFile(v1::DeleteFileRequest request) {
   return delete_file.Call(std::move(request));
 }

@@ -316,6 +316,7 @@ class FakeAgentClient : public AgentClient {
   FakeCalls<agent::v1::FreezeRequest, agent::v1::Sandbox> freeze{"Freeze"};
   FakeCalls<agent::v1::ThawRequest, agent::v1::Sandbox> thaw{"Thaw"};
   FakeCalls<agent::v1::StatFileRequest, agent::v1::FileInfo> stat_file{"StatFile"};
+  FakeCalls<agent::v1::OpenFileRequest, agent::v1::OpenFileResponse> open_file{"OpenFile"};
   FakeCalls<agent::v1::ListFilesRequest, agent::v1::ListFilesResponse> list_files{"ListFiles"};
   FakeCalls<agent::v1::RenderImageRequest, agent::v1::RenderImageResponse> render_image{
       "RenderImage"};
@@ -339,6 +340,7 @@ class FakeAgentClient : public AgentClient {
   Async<agent::v1::Sandbox> Freeze(agent::v1::FreezeRequest request) override;
   Async<agent::v1::Sandbox> Thaw(agent::v1::ThawRequest request) override;
   Async<agent::v1::FileInfo> StatFile(agent::v1::StatFileRequest request) override;
+  Async<agent::v1::OpenFileResponse> OpenFile(agent::v1::OpenFileRequest request) override;
   Async<agent::v1::DeleteFileResponse> DeleteFile(agent::v1::DeleteFileRequest request) override;
   Async<agent::v1::ListFilesResponse> ListFiles(agent::v1::ListFilesRequest request) override;
   Async<agent::v1::RenderImageResponse> RenderImage(agent::v1::RenderImageRequest request) override;

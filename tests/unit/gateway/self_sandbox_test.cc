@@ -11,9 +11,11 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +29,8 @@
 #include <string>
 #include <thread>
 
+#include "common/frame_socket.h"
+#include "common/opened_file.h"
 #include "common/sanitizers.h"
 #include "common/strings.h"
 #include "common/unique_fd.h"
@@ -255,6 +259,34 @@ TEST_F(SelfSandboxTest, ServesConnectionsAndTheAgentsSocket) {
     ::_exit(served ? kWentOn : kFailed);
   };
   EXPECT_EXIT(serve(), kFine, "");
+}
+
+TEST_F(SelfSandboxTest, SendsAFileThatItWasHandedAndCouldNotOpen) {
+  auto ends = FrameSocket::Pair();
+  ASSERT_TRUE(ends.ok());
+  const UniqueFd others(::open((folder_ + "/others").c_str(), O_RDONLY | O_CLOEXEC));
+  const int number = others.get();
+  ASSERT_TRUE(ends->first.Send("F", absl::MakeConstSpan(&number, 1)).ok());
+  int client[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, client), 0);
+
+  const auto send = [&] {
+    BeConfined();
+    const absl::StatusOr<Frame> frame = ends->second.Receive();
+    if (!frame.ok() || frame->descriptors.size() != 1) ::_exit(kFailed);
+    const UniqueFd& file = frame->descriptors.front();
+    char byte = 0;
+    const iovec space{&byte, 1};
+    // Whether this file system can answer at once is no matter here.
+    const ssize_t at_once = ::preadv2(file.get(), &space, 1, 0, RWF_NOWAIT);
+    const int socket = ::fcntl(client[0], F_DUPFD_CLOEXEC, 0);
+    const bool sent = IsOpenedAs(file, O_RDONLY, S_IFREG) && (at_once == 1 || errno != EPERM) &&
+                      ::sendfile(socket, file.get(), nullptr, 100) == 8;
+    ::_exit(sent ? kWentOn : kFailed);
+  };
+  EXPECT_EXIT(send(), kFine, "");
+  ::close(client[0]);
+  ::close(client[1]);
 }
 
 // A socket that was accepted can be taken off its peer and connected elsewhere: no call for a new

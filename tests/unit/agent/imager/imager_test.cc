@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -47,14 +48,20 @@ std::string OnlyChild() {
   }
 }
 
+Async<RenderedImage> Counting(std::atomic<int>& over, Async<RenderedImage> rendering) {
+  absl::StatusOr<RenderedImage> image = co_await std::move(rendering);
+  ++over;
+  co_return image;
+}
+
 class ImagerTest : public testing::Test {
  protected:
   absl::StatusOr<RenderedImage> Render(std::string_view bytes) {
-    return runner_.Await(imager_.Render(FileOf(bytes), kBounds));
+    return runner_.Await(imager_.Render("ann", FileOf(bytes), kBounds));
   }
 
   AsyncRunner runner_;
-  Imager imager_{runner_.executor(), SANDKEEP_IMAGER_EXECUTABLE};
+  Imager imager_{SANDKEEP_IMAGER_EXECUTABLE};
 };
 
 TEST_F(ImagerTest, APictureGoesInAndASmallerOneComesOut) {
@@ -76,6 +83,26 @@ TEST_F(ImagerTest, ABombIsRefusedAndNoOtherPictureWaitsForIt) {
   EXPECT_TRUE(Render(PngFile(Quarters({40, 30}))).ok());
 }
 
+// One that says so is refused by its size; the decoder would unpack all of the other, for nothing.
+TEST_F(ImagerTest, ABombThatSaysItIsSmallIsRefusedUnopened) {
+  const std::string bomb = PngThatSaysItIsSmall(PngBomb(50'000, 50'000));
+  const absl::Status refused = Render(bomb).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused << ": it took all of its time";
+}
+
+TEST_F(ImagerTest, OnesBombsKeepNobodyElsesPictureWaiting) {
+  const std::string bomb = PngBomb(2'000, 2'000);
+  std::atomic<int> over = 0;
+  std::vector<std::future<absl::StatusOr<RenderedImage>>> bombs;
+  for (int i = 0; i < 8; ++i) {
+    bombs.push_back(
+        runner_.Begin(Counting(over, imager_.Render("mallory", FileOf(bomb), kBounds))));
+  }
+  EXPECT_TRUE(Render(PngFile(Quarters({40, 30}))).ok());
+  EXPECT_LE(over, kMaxImagers + 1) << "it waited for what was in line before it";
+  for (auto& one : bombs) one.get().IgnoreError();
+}
+
 TEST_F(ImagerTest, DamagedOnesAndWhatIsNoPictureAreRefused) {
   const std::string jpeg = JpegFile(Quarters({400, 300}));
   EXPECT_TRUE(absl::IsInvalidArgument(Render(jpeg.substr(0, jpeg.size() / 2)).status()));
@@ -84,14 +111,15 @@ TEST_F(ImagerTest, DamagedOnesAndWhatIsNoPictureAreRefused) {
 }
 
 TEST_F(ImagerTest, AProgramThatIsMissingIsNoPicturesFault) {
-  Imager missing(runner_.executor(), "/nowhere/sandkeep-imager");
-  const auto image = runner_.Await(missing.Render(FileOf(PngFile(Quarters({4, 4}))), kBounds));
+  Imager missing("/nowhere/sandkeep-imager");
+  const auto image =
+      runner_.Await(missing.Render("ann", FileOf(PngFile(Quarters({4, 4}))), kBounds));
   EXPECT_TRUE(absl::IsUnavailable(image.status())) << image.status();
 }
 
 TEST_F(ImagerTest, AProgramThatLiesIsNotBelieved) {
-  Imager liar(runner_.executor(), "/bin/echo");
-  const auto image = runner_.Await(liar.Render(FileOf("x"), kBounds));
+  Imager liar("/bin/echo");
+  const auto image = runner_.Await(liar.Render("ann", FileOf("x"), kBounds));
   EXPECT_TRUE(absl::IsInvalidArgument(image.status())) << image.status();
 }
 
@@ -99,7 +127,7 @@ TEST_F(ImagerTest, ManyAtOnceAllGetTheirTurn) {
   const std::string png = PngFile(Quarters({1700, 20}));
   std::vector<std::future<absl::StatusOr<RenderedImage>>> images;
   for (int i = 0; i < 12; ++i) {
-    images.push_back(runner_.Begin(imager_.Render(FileOf(png), kBounds)));
+    images.push_back(runner_.Begin(imager_.Render("ann", FileOf(png), kBounds)));
   }
   for (auto& image : images) EXPECT_TRUE(image.get().ok());
 }
@@ -109,7 +137,7 @@ TEST_F(ImagerTest, TheProgramCanDoNothingElse) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   UniqueFd write(ends[1]);
-  auto image = runner_.Begin(imager_.Render(UniqueFd(ends[0]), kBounds));
+  auto image = runner_.Begin(imager_.Render("ann", UniqueFd(ends[0]), kBounds));
   const std::string child = StrCat("/proc/", OnlyChild());
   // It waits for its picture when it has given everything up.
   while (TextOf(child + "/status").find("Seccomp:\t2") == std::string::npos) {

@@ -174,6 +174,13 @@ std::string PngBomb(int width, int height) {
   return "\x89PNG\r\n\x1A\n" + Chunk("IHDR", header) + Chunk("IDAT", packed) + Chunk("IEND", "");
 }
 
+std::string PngThatSaysItIsSmall(const std::string& png) {
+  constexpr std::size_t kBehindHeader = 8 + 12 + 13;
+  constexpr std::size_t kDepth = 8 + 8 + 8;
+  const std::string header = BigEndian(1, 4) + BigEndian(1, 4) + png.substr(kDepth, 5);
+  return png.substr(0, 8) + Chunk("IHDR", header) + png.substr(kBehindHeader);
+}
+
 std::string WithPngChunk(const std::string& png, std::string_view name, std::string_view body) {
   constexpr std::size_t kBehindHeader = 8 + 12 + 13;
   return png.substr(0, kBehindHeader) + Chunk(name, body) + png.substr(kBehindHeader);

@@ -31,6 +31,8 @@ std::string Png16File(Size size, Colour colour);
 std::string PngPaletteFile(const Bitmap& bitmap);
 // Of one bit a pixel, all black, never held in memory.
 std::string PngBomb(int width, int height);
+// Its header says that it has one pixel.
+std::string PngThatSaysItIsSmall(const std::string& png);
 // A chunk before the pixels, its sum right.
 std::string WithPngChunk(const std::string& png, std::string_view name, std::string_view body);
 

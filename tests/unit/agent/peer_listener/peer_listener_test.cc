@@ -39,7 +39,7 @@ class PeerListenerTest : public testing::Test {
 
   absl::StatusOr<std::shared_ptr<PeerListener>> Listen() {
     auto take = [this](UniqueFd connection) { taken_.push_back(std::move(connection)); };
-    return ListenForPeers(io_.get_executor(), path(), std::nullopt,
+    return ListenForPeers(io_.get_executor(), path(), SOCK_STREAM, std::nullopt,
                           {{.uid = ::geteuid(), .take = take}});
   }
 
@@ -81,7 +81,7 @@ TEST_F(PeerListenerTest, TheSocketIsForItsGroupAndGoesWithItsListener) {
 
 TEST_F(PeerListenerTest, ASocketThatADeadProcessLeftIsReplaced) {
   {
-    ASSERT_TRUE(BindUnixSocket(path(), std::nullopt).ok());
+    ASSERT_TRUE(BindUnixSocket(path(), SOCK_STREAM, std::nullopt).ok());
   }
   ASSERT_FALSE(Connect().valid()) << "nobody listens there";
   EXPECT_TRUE(Listen().ok());
@@ -112,7 +112,7 @@ TEST_F(PeerListenerTest, AFolderThatOthersCanWriteIsRefused) {
 TEST_F(PeerListenerTest, APathThatIsNoneIsRefusedByTheSettingsName) {
   for (const std::string& wrong : {std::string("relative.sock"), std::string(),
                                    "/" + std::string(sizeof(sockaddr_un::sun_path), 'x')}) {
-    const auto socket = BindUnixSocket(wrong, std::nullopt);
+    const auto socket = BindUnixSocket(wrong, SOCK_STREAM, std::nullopt);
     EXPECT_TRUE(absl::IsInvalidArgument(socket.status()));
     EXPECT_THAT(std::string(socket.status().message()), HasSubstr("AGENT_SOCKET"));
   }

@@ -24,7 +24,7 @@ class DownloadTest : public GatewayFixture {
           if (request.sandbox().key() != kKey) return absl::NotFoundError("no such sandbox");
           agent::v1::Sandbox sandbox;
           sandbox.set_key(std::string(kKey));
-          sandbox.set_generation(kGeneration);
+          sandbox.set_generation(generation_);
           sandbox.set_principal(principal_);
           return sandbox;
         });
@@ -37,6 +37,7 @@ class DownloadTest : public GatewayFixture {
     SetContent("0123456789");
     info_.set_type(agent::v1::FileInfo::REGULAR);
     info_.set_etag("tag");
+    info_.set_generation(kGeneration);
     info_.set_modified_ms(1'700'000'000'000);
   }
 
@@ -71,6 +72,7 @@ class DownloadTest : public GatewayFixture {
     return head.substr(at, head.find("\r\n", at) - at);
   }
 
+  std::string generation_ = kGeneration;
   std::string content_;
   agent::v1::FileInfo info_;
 };
@@ -193,6 +195,24 @@ TEST_F(DownloadTest, EveryWrongLinkGetsTheSame404AndNeverAFile) {
   EXPECT_EQ(without_date(Ask(Get(link))), expected);
   info_.set_type(agent::v1::FileInfo::DIRECTORY);
   EXPECT_EQ(without_date(Ask(Get(link))), expected);
+}
+
+// It isn't asked whose the sandbox is for each of a hundred pictures, and no new files are served
+// by what it remembers.
+TEST_F(DownloadTest, AForgottenAndReusedLabelNeverServesNewFilesByAnOldLink) {
+  StartServer();
+  const std::string link = Link();
+  EXPECT_EQ(StatusOf(Get(link)), 200);
+  EXPECT_EQ(StatusOf(Get(link)), 200);
+  EXPECT_EQ(agent_.get_sandbox.requests().size(), 1u);
+  generation_ = std::string(16, 'h');
+  info_.set_generation(generation_);
+  for (const char* method : {"GET", "HEAD", "GET"}) {
+    EXPECT_EQ(StatusOf(Get(link, "", method)), 404) << method;
+  }
+  EXPECT_EQ(agent_.read_file.requests().size(), 2u);
+  EXPECT_EQ(StatusOf(Get(links_.Make("", Target(generation_), "report.txt"))), 200);
+  EXPECT_EQ(StatusOf(Get(link)), 404);
 }
 
 TEST_F(DownloadTest, WhatAChatLeavesAtTheEndOfALinkIsForgivenOnce) {

@@ -67,7 +67,7 @@ class GatewayFixture : public testing::Test {
     rate_limit_ = std::make_unique<http::RateLimit>(rate_, clock_);
     auto policy = http::HostPolicy::Make(names_);
     ASSERT_TRUE(policy.ok()) << policy.status();
-    downloads_ = std::make_unique<DownloadHandler>(agent_, links_, types_, *keys_);
+    downloads_ = std::make_unique<DownloadHandler>(*file_agent_, door_, links_, types_, *keys_);
     transport_ = std::make_unique<http::McpTransport>(endpoint_, options_.timing);
     router_ = std::make_unique<http::Router>(*policy, http::Router::Parts{.keys = *keys_,
                                                                           .rate = *rate_limit_,
@@ -109,6 +109,9 @@ class GatewayFixture : public testing::Test {
   std::unique_ptr<AccessKeys> keys_;
   ScriptedEndpoint endpoint_;
   FakeAgentClient agent_;
+  // Of whom files are asked; a fixture may set others.
+  AgentClient* file_agent_ = &agent_;
+  DescriptorDoor* door_ = nullptr;
   LinkBook link_book_{
       LinkSecrets{.keys = {{.secret = Secret("a signing key")}}, .epochs = {}, .revoked = {}}};
   LinkSigner links_{link_book_, std::chrono::seconds(3600), clock_};

@@ -31,6 +31,11 @@ class UploadHandlerTest : public GatewayFixture {
       return response;
     });
     agent_.stat_file.AnswerAlways([](const auto&) { return absl::NotFoundError("no such file"); });
+    agent_.get_sandbox.AnswerAlways([this](const auto&) {
+      agent::v1::Sandbox sandbox;
+      sandbox.set_generation(volume_);
+      return sandbox;
+    });
   }
   ~UploadHandlerTest() override {
     // What it hands on to is gone before the fixture's own end; by then every answer was given.
@@ -57,12 +62,23 @@ class UploadHandlerTest : public GatewayFixture {
     return count;
   }
 
+  std::string volume_ = "a generation";
   AsyncRunner runner_;
   FakeRandom random_;
   std::unique_ptr<Uploads> desk_ =
       *Uploads::Start(*OpenGatewayDatabase(folder_), agent_, random_, clock_);
   UploadHandler handler_{agent_, *desk_, *keys_, kPatience};
 };
+
+TEST_F(UploadHandlerTest, APageWhoseSandboxLostItsFilesTakesNothingForTheNextOne) {
+  StartServer();
+  const std::string page = NewPage();
+  EXPECT_EQ(StatusOf(Get(page)), 200);
+  volume_ = "the label's next";
+  EXPECT_EQ(StatusOf(Put(page + "late.txt", 4) + "late"), 410);
+  EXPECT_EQ(StatusOf(Get(page)), 410);
+  EXPECT_EQ(Written(), 0u);
+}
 
 TEST_F(UploadHandlerTest, WhoSendsTooManyFilesAtOnceIsToldToWait) {
   StartServer();

@@ -30,6 +30,12 @@ class UploadsTest : public testing::Test {
     folder_ = ::mkdtemp(folder);
     agent_.write_file.calls.AnswerAlways(
         [](const auto&) { return agent::v1::WriteFileResponse(); });
+    agent_.get_sandbox.AnswerAlways([this](const auto&) -> absl::StatusOr<agent::v1::Sandbox> {
+      if (volume_.empty()) return absl::NotFoundError("no such sandbox");
+      agent::v1::Sandbox sandbox;
+      sandbox.set_generation(volume_);
+      return sandbox;
+    });
     Start();
   }
   ~UploadsTest() override {
@@ -73,11 +79,43 @@ class UploadsTest : public testing::Test {
 
   AsyncRunner runner_;
   std::string folder_;
+  std::string volume_ = "a generation";
   FakeAgentClient agent_;
   FakeRandom random_;
   FakeClock clock_;
   std::unique_ptr<Uploads> uploads_;
 };
+
+TEST_F(UploadsTest, OnesWhoseFilesWereRemovedAreOverAndTakeNoPlace) {
+  std::vector<mcp::OpenedUpload> stale;
+  for (std::size_t i = 0; i < kMaxUploadsEach; ++i) stale.push_back(Open());
+  const std::string hash = HashOf(stale.front());
+  EXPECT_EQ(runner_.Await(uploads_->CheckVolume(hash)), absl::OkStatus());
+  volume_ = "";
+  EXPECT_TRUE(absl::IsOutOfRange(runner_.Await(uploads_->CheckVolume(hash))));
+  volume_ = "the label's next";
+  Start();
+  EXPECT_TRUE(absl::IsOutOfRange(uploads_->Find(TokenOf(stale.front())).status()));
+  for (std::size_t i = 0; i < kMaxUploadsEach; ++i) {
+    EXPECT_TRUE(uploads_->Find(TokenOf(Open())).ok()) << "those before it are nobody's";
+  }
+  mcp::UploadRequest request{
+      .principal = "key-1", .label = "amber", .path = "in", .folder = true, .max_bytes = 1};
+  EXPECT_TRUE(absl::IsResourceExhausted(runner_.Await(uploads_->Open(request)).status()));
+}
+
+TEST_F(UploadsTest, OneForASandboxThatHadNoVolumeIsForTheOneThatItGets) {
+  volume_ = "";
+  const mcp::OpenedUpload opened = Open();
+  const std::string hash = HashOf(opened);
+  EXPECT_EQ(runner_.Await(uploads_->CheckVolume(hash)), absl::OkStatus());
+  uploads_->Bind(hash, "the first one");
+  volume_ = "the first one";
+  Start();
+  EXPECT_EQ(runner_.Await(uploads_->CheckVolume(hash)), absl::OkStatus());
+  volume_ = "the label's next";
+  EXPECT_TRUE(absl::IsOutOfRange(runner_.Await(uploads_->CheckVolume(hash))));
+}
 
 TEST_F(UploadsTest, AFileThatArrivedIsToldAfterARestartToo) {
   const mcp::OpenedUpload opened = Open();
