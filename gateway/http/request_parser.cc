@@ -65,8 +65,14 @@ class RequestParser::Grammar : public beast::http::basic_parser<true> {
   // and which asserts that no last chunk is cut behind its line.
   ChunkLine JudgeChunkLine(std::string_view bytes) const {
     if (!chunked() || left_of_chunk_ > 0) return {};
-    // The line end of the chunk before: Beast looks at it. The first chunk has none.
-    if (after_a_chunk_) bytes.remove_prefix(std::min<std::size_t>(bytes.size(), 2));
+    // The line end of the chunk before; the first chunk has none.
+    if (after_a_chunk_) {
+      const std::string_view before = bytes.substr(0, kLineEnd.size());
+      if (before != kLineEnd.substr(0, before.size())) {
+        return {.fault = Refusal{400, "lines must end with CR LF"}};
+      }
+      bytes.remove_prefix(before.size());
+    }
     const std::size_t end = bytes.substr(0, kMaxChunkLineBytes).find('\n');
     if (end == std::string_view::npos) {
       if (bytes.size() < kMaxChunkLineBytes) return {};
