@@ -41,6 +41,9 @@ namespace asio = boost::asio;
 // Both processes' users are in it; without it only our own user and root can connect.
 constexpr const char* kSocketGroup = "sandkeep-api";
 
+// From the unit, when it doesn't just start another agent: sandboxes don't outlive this one.
+constexpr int kStopSandboxes = SIGUSR1;
+
 std::optional<gid_t> SocketGroup() {
   const group* found = ::getgrnam(kSocketGroup);
   return found == nullptr ? std::nullopt : std::optional<gid_t>(found->gr_gid);
@@ -102,6 +105,11 @@ void RecoverOrSay(asio::io_context& io, SandboxManager& manager) {
   if (!recovered.ok()) Log(Severity::kError, "agent.recover", {{"why", recovered}});
 }
 
+void StopOrSay(asio::io_context& io, SandboxManager& manager) {
+  const absl::Status stopped = Await(io, manager.StopAll());
+  if (!stopped.ok()) Log(Severity::kError, "agent.stop", {{"why", stopped}});
+}
+
 }  // namespace
 
 absl::Status RunAgent(const AgentSettings& settings) {
@@ -114,7 +122,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
   ASSIGN_OR_RETURN(const ManagerLimits limits, LimitsFor(state, settings.limits));
 
   asio::io_context io(kAgentThreads);
-  asio::signal_set signals(io, SIGTERM, SIGINT);
+  asio::signal_set signals(io, SIGTERM, SIGINT, kStopSandboxes);
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(state.path()));
   const std::unique_ptr<ContainerRuntime> runtime =
       MakePodmanRuntime(io.get_executor(), WithCgroup(settings.podman(instance)));
@@ -150,8 +158,9 @@ absl::Status RunAgent(const AgentSettings& settings) {
   Log(Severity::kInfo, "agent.stopping", {{"signal", signal}});
   Notify("STOPPING=1").IgnoreError();
   server.reset();
+  if (signal == kStopSandboxes) StopOrSay(io, *manager);
   Log(Severity::kInfo, "agent.stopped");
-  // Sandboxes run on; the next agent takes them over from where the records stand.
+  // Sandboxes run on, or are stopped; the next agent takes them over from where the records stand.
   return absl::OkStatus();
 }
 

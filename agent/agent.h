@@ -1,5 +1,6 @@
 // The running agent: builds its parts in the order in which they need each other, takes over what
-// runs already, serves until SIGTERM or SIGINT, and leaves the sandboxes running.
+// runs already, serves until SIGTERM or SIGINT, and leaves the sandboxes running; until SIGUSR1,
+// and stops them first.
 #pragma once
 
 #include "absl/status/status.h"

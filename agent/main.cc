@@ -40,7 +40,6 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<AgentSettings> agent = AgentSettings::From(*settings);
   if (!agent.ok()) return Complain(kProgram, agent.status(), kUsage);
   LogWarnings(settings->warnings());
-  LogWarnings(agent->warnings);
   const absl::Status ended = RunAgent(*agent);
   return ended.ok() ? 0 : Complain(kProgram, ended, kFailed);
 }

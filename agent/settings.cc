@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -18,11 +17,6 @@ namespace {
 constexpr std::string_view kDefaultStateDir = "/var/lib/sandkeep";
 constexpr std::string_view kLibexec = "/usr/libexec/sandkeep";
 constexpr int kLeastSandboxes = 2;
-// Of the table, and changing nothing in this version.
-constexpr std::array<std::string_view, 1> kUnserved = {
-    "NETWORK_ALLOW",
-};
-
 absl::Duration Seconds(const Settings& settings, std::string_view name) {
   return absl::Seconds(settings.Int(name));
 }
@@ -126,20 +120,6 @@ ManagerLimits LimitsFrom(const Settings& settings) {
   return limits;
 }
 
-// Whoever set one of them counts on it.
-std::vector<std::string> UnservedAmong(const Settings& settings) {
-  std::vector<std::string> warnings;
-  for (const SettingSpec& spec : SettingTable()) {
-    const std::string_view usual =
-        settings.persistent() ? spec.persistent_default : spec.conversation_default;
-    const bool unserved =
-        std::find(kUnserved.begin(), kUnserved.end(), spec.name) != kUnserved.end();
-    if (!unserved || settings.Text(spec.name) == usual) continue;
-    warnings.push_back(StrCat(spec.name, " is not served by this version: it changes nothing"));
-  }
-  return warnings;
-}
-
 // Nobody is to be told what doesn't happen: without GC_DELETE volumes are kept, and one that is
 // removed when it is idle is never frozen.
 HostFacts FactsFrom(const Settings& settings, const ManagerLimits& limits, InstanceId instance) {
@@ -180,9 +160,12 @@ absl::StatusOr<AgentSettings> AgentSettings::From(const Settings& settings) {
   agent.files_path = HelperPath(settings.Text("FILES_PATH"), "file_process", "sandkeep-files");
   agent.imager_path = HelperPath(settings.Text("IMAGER_PATH"), "imager", "sandkeep-imager");
   agent.limits = LimitsFrom(settings);
-  agent.warnings = UnservedAmong(settings);
-  agent.podman = [settings](InstanceId instance) {
-    return PodmanFrom(settings, std::move(instance));
+  ASSIGN_OR_RETURN(AddressRanges allowed,
+                   AddressRanges::Make("NETWORK_ALLOW", settings.List("NETWORK_ALLOW")));
+  agent.podman = [settings, allowed = std::move(allowed)](InstanceId instance) {
+    PodmanOptions options = PodmanFrom(settings, std::move(instance));
+    options.network_allow = allowed;
+    return options;
   };
   agent.facts = [settings, limits = agent.limits](InstanceId instance) {
     return FactsFrom(settings, limits, std::move(instance));

@@ -19,18 +19,17 @@ namespace sandkeep {
 inline constexpr std::int64_t kPrincipalDiskUnset = -1;
 
 struct AgentSettings {
-  std::string state_dir;              // STATE_DIR
-  std::string socket_path;            // AGENT_SOCKET
-  std::vector<Peer> peers;            // AGENT_FRONTEND_UIDS, AGENT_OPERATOR_UIDS
-  std::string files_path;             // FILES_PATH, or where it was found
-  std::string imager_path;            // IMAGER_PATH, or where it was found
-  ManagerLimits limits;               // principal_disk_bytes may be kPrincipalDiskUnset.
-  std::vector<std::string> warnings;  // For the log: what was given and changes nothing yet.
+  std::string state_dir;    // STATE_DIR
+  std::string socket_path;  // AGENT_SOCKET
+  std::vector<Peer> peers;  // AGENT_FRONTEND_UIDS, AGENT_OPERATOR_UIDS
+  std::string files_path;   // FILES_PATH, or where it was found
+  std::string imager_path;  // IMAGER_PATH, or where it was found
+  ManagerLimits limits;     // principal_disk_bytes may be kPrincipalDiskUnset.
   // Both without the instance, which only the state directory knows.
   std::function<PodmanOptions(InstanceId)> podman;
   std::function<HostFacts(InstanceId)> facts;
 
-  // InvalidArgument: what the listed users or paths lack.
+  // InvalidArgument: what the listed users, addresses or paths lack.
   static absl::StatusOr<AgentSettings> From(const Settings& settings);
 };
 

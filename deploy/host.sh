@@ -58,11 +58,11 @@ sk_packages() {
       ;;
     test)
       printf '%s\n' libgtest-dev libgmock-dev clang-19 clang-format-19 clang-tidy-19 \
-        libclang-rt-19-dev shellcheck sqlite3 acl procps curl jq python3 wrk \
+        libclang-rt-19-dev shellcheck sqlite3 acl iproute2 procps curl jq python3 wrk \
         nginx-light chromium chromium-driver wget unzip e2fsprogs xfsprogs btrfs-progs
       ;;
     pytest) echo python3-pytest ;;
-    vm) printf '%s\n' qemu-system-x86 e2fsprogs ;;
+    vm) printf '%s\n' qemu-system-x86 e2fsprogs patchelf ;;
     node) printf '%s\n' nodejs npm ;;
     *) sk_die "no package set named '$set' (build, run, image, test, pytest, vm, node)" ;;
   esac

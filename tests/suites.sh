@@ -305,8 +305,21 @@ image_target_runs() {
   image=$(sk_podman build -q --target "$target" --build-arg "BASE=$base" --pull-never --isolation=chroot --network=host --layers=false \
     "$context") || status=1
   ((status)) || sk_podman run --rm --network none --userns=nomap --pull=never "$image" --version || status=1
+  ((status)) || [[ $target != gateway ]] || serves_confined "$image" || status=1
   [[ -z $image ]] || sk_podman image rm -f "$image" >/dev/null || true
   rm -rf "$context"
+  return "$status"
+}
+
+# serves_confined IMAGE: the gateway has no engine, and needs neither a root that it can write to nor a capability.
+serves_confined() {
+  local image=$1 name=sandkeep-test-gateway port status=0
+  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  sk_podman run --rm --network none --pull=never --entrypoint /bin/sh "$image" -c '! command -v podman crun runc' || return
+  sk_podman run -d --name "$name" --read-only --cap-drop=ALL --security-opt=no-new-privileges --network host --pull=never \
+    -e "SANDBOX_PORT=$port" -e SANDBOX_HOST=127.0.0.1 "$image" >/dev/null
+  curl -fsS --noproxy '*' --retry 20 --retry-connrefused --retry-delay 1 "http://127.0.0.1:$port/healthz" || status=1
+  sk_podman rm -f -t 0 "$name" >/dev/null
   return "$status"
 }
 

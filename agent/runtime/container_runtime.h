@@ -116,7 +116,8 @@ class ContainerRuntime {
   // that.
   virtual Async<void> Remove(EngineName container) = 0;
 
-  // Suspends or resumes every process. Unimplemented where the host can't.
+  // Suspends or resumes every process. Unimplemented where the host can't. Thawing what runs
+  // changes nothing. FailedPrecondition: as Start, where the network isn't what it should be.
   virtual Async<void> Freeze(EngineName container) = 0;
   virtual Async<void> Thaw(EngineName container) = 0;
 

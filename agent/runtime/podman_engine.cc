@@ -6,15 +6,27 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "agent/runtime/network_filter.h"
 #include "agent/runtime/volume_folders.h"
 #include "common/limits.h"
+#include "common/log.h"
+#include "common/pause.h"
+#include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 
 namespace sandkeep {
 namespace {
+
+// The second one has what the first leaves out where systemd-resolved stands between.
+constexpr const char* kResolvConfs[] = {"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"};
+
+// sandkeep-netdeny.service needs less than these 6 s.
+constexpr int kFilterTries = 30;
+constexpr std::chrono::milliseconds kFilterPause{200};
 
 constexpr std::string_view kProgramFolders[] = {"/usr/local/bin", "/usr/bin", "/bin"};
 
@@ -65,17 +77,31 @@ Async<EngineVersion> PodmanEngine::Version() {
 
 Async<NetworkHelper> PodmanEngine::Network() {
   if (options_.network == SandboxNetwork::kNone) co_return NetworkHelper::kNone;
-  if (options_.network == SandboxNetwork::kInternet) {
-    co_return absl::FailedPreconditionError(
-        "SANDBOX_NETWORK=internet isn't served by this version yet, with the systemd unit or "
-        "without it: set full (with full-network.conf where the unit runs) or none");
-  }
+  CO_RETURN_IF_ERROR(co_await CheckNetwork());
   CO_ASSIGN_OR_RETURN(const EngineVersion version, co_await Version());
   if (KnowsPasta(version) && IsInstalled("pasta")) co_return NetworkHelper::kPasta;
   if (IsInstalled("slirp4netns")) co_return NetworkHelper::kSlirp4netns;
   co_return absl::FailedPreconditionError(
       KnowsPasta(version) ? "no network helper: install pasta (apt-get install passt)"
                           : "no network helper: install it (apt-get install slirp4netns)");
+}
+
+Async<void> PodmanEngine::CheckNetwork() {
+  if (options_.network != SandboxNetwork::kInternet) co_return absl::OkStatus();
+  auto check = [this]() -> absl::Status {
+    AddressRanges expected = options_.network_allow;
+    for (const char* const file : kResolvConfs) expected = WithResolvers(std::move(expected), file);
+    return CheckDenied(DeniedAddresses(), expected);
+  };
+  absl::Status denied = co_await RunOn(blocking(), check);
+  for (int tries = 0; !denied.ok() && denied_ && tries < kFilterTries; ++tries) {
+    co_await Pause(kFilterPause);
+    denied = co_await RunOn(blocking(), check);
+  }
+  if (denied_.exchange(denied.ok()) != denied.ok()) {
+    Log(denied.ok() ? Severity::kInfo : Severity::kError, "network.filter", {{"why", denied}});
+  }
+  co_return denied;
 }
 
 HostLimits PodmanEngine::Limits() const {

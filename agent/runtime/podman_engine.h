@@ -2,6 +2,7 @@
 // this host and its running containers. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <mutex>
@@ -32,8 +33,13 @@ class PodmanEngine {
   // Asked once.
   Async<EngineVersion> Version();
 
-  // How sandboxes reach the network. FailedPrecondition with the remedy: not on this host.
+  // How sandboxes reach the network. FailedPrecondition with the remedy: not on this host, or not
+  // now.
   Async<NetworkHelper> Network();
+
+  // Whether what `internet` denies is denied now: to be asked before anything may use the network.
+  // A filter that follows a change of this machine's addresses has some seconds for it.
+  Async<void> CheckNetwork();
 
   HostLimits Limits() const;
 
@@ -56,6 +62,7 @@ class PodmanEngine {
   const PodmanOptions options_;
   Podman podman_;
   boost::asio::thread_pool blocking_{1};
+  std::atomic<bool> denied_ = false;  // When it was looked at last.
   // Guards what stands below it.
   mutable std::mutex mutex_;
   std::optional<EngineVersion> version_;

@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <string>
 
+#include "common/address_ranges.h"
 #include "common/ids.h"
 
 namespace sandkeep {
 
 enum class SandboxNetwork {
-  kInternet,  // No LAN and no host: only under the systemd unit, which filters.
+  kInternet,  // No LAN and no host: only where something filters, as the systemd unit does.
   kFull,      // The LAN too.
   kNone,
 };
@@ -29,8 +30,9 @@ struct PodmanOptions {
   // cgroup for containers, and so no limits of memory and CPU.
   std::string cgroup_parent;
   SandboxNetwork network = SandboxNetwork::kFull;
-  bool strict_seccomp = true;  // Our own profile; else the engine's.
-  bool persistent = false;     // The persistent profile also finds the workspace at /sandbox.
+  AddressRanges network_allow;  // What kInternet reaches all the same.
+  bool strict_seccomp = true;   // Our own profile; else the engine's.
+  bool persistent = false;      // The persistent profile also finds the workspace at /sandbox.
   std::int64_t memory_bytes = 1LL << 30;
   int cpus = 2;
   int processes = 256;

@@ -331,6 +331,7 @@ Async<void> PodmanRuntime::Freeze(EngineName container) {
 }
 
 Async<void> PodmanRuntime::Thaw(EngineName container) {
+  CO_RETURN_IF_ERROR(co_await engine_.CheckNetwork());
   co_return co_await SetFrozenState(std::move(container), false);
 }
 

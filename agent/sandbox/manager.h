@@ -56,6 +56,7 @@ class Manager : public SandboxManager {
   Async<SandboxNewFile> CreateFile(SandboxRef ref, RelPath path, NewFileSpec spec) override;
   Async<SandboxTakenFile> CommitFile(SandboxNewFile file, TakeTerms terms) override;
   Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) override;
+  Async<void> StopAll() override;
   Async<ManagerInfo> Info() override;
   Async<CollectedGarbage> CollectGarbage(bool dry_run) override;
 
@@ -91,6 +92,8 @@ class Manager : public SandboxManager {
   Async<void> DropSpoolsOfNobody();
   boost::asio::awaitable<void> Sweep();
   boost::asio::awaitable<void> TrimOutput();
+  Async<void> StopAllHere();
+  boost::asio::awaitable<void> SayProblems();
   boost::asio::awaitable<void> ForgetOldJobs();
 
   // ---- manager_garbage.cc ----

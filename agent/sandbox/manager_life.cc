@@ -1,5 +1,5 @@
 // What the manager does by the clock and by what the machine has left: idle sandboxes are frozen,
-// stopped and removed, those frozen to make room go on.
+// stopped and removed, those frozen to make room go on; and how all end with the machine.
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -31,6 +31,16 @@ Async<bool> Take(Sandbox& sandbox, LifeStep step) {
   return sandbox.Resume();
 }
 
+boost::asio::awaitable<void> EndOne(std::shared_ptr<Sandbox> sandbox,
+                                    std::shared_ptr<Countdown> countdown) {
+  const absl::Status ended = co_await sandbox->EndForGood();
+  if (!ended.ok()) {
+    Log(Severity::kWarning, "stop.sandbox_failed",
+        {{"sandbox", sandbox->key().text()}, {"why", ended}});
+  }
+  if (--countdown->left == 0) countdown->done.WakeAll();
+}
+
 // The one that has rested in this state for longest, and whose end would end nothing else.
 std::shared_ptr<Sandbox> LongestIn(const Registry& registry, SandboxState state,
                                    absl::Duration background, Clock::Monotonic now) {
@@ -60,8 +70,27 @@ Async<HostReading> Manager::ReadHost() {
 }
 
 Async<bool> Manager::HasRoomForWarm() {
+  if (!Ready().ok()) co_return false;
   CO_ASSIGN_OR_RETURN(const HostReading host, co_await ReadHost());
   co_return host.disk_free >= limits_.min_free_bytes && !IsShort(host, limits_);
+}
+
+Async<void> Manager::StopAll() { return AwaitOn(strand_, StopAllHere()); }
+
+Async<void> Manager::StopAllHere() {
+  SetReady(absl::UnavailableError("the agent is being stopped: try again later"));
+  const auto sandboxes = registry_.All();
+  for (const std::shared_ptr<Sandbox>& sandbox : sandboxes) {
+    (co_await sandbox->HoldStill()).IgnoreError();
+  }
+  const auto countdown = std::make_shared<Countdown>(strand_);
+  countdown->left = sandboxes.size();
+  for (const std::shared_ptr<Sandbox>& sandbox : sandboxes) {
+    Spawn(strand_, "stop.sandbox", EndOne(sandbox, countdown));
+  }
+  while (countdown->left > 0) co_await countdown->done.Wait();
+  co_await pool_.Close();
+  co_return absl::OkStatus();
 }
 
 boost::asio::awaitable<void> Manager::Live() {

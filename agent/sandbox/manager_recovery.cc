@@ -19,14 +19,7 @@
 namespace sandkeep {
 namespace {
 
-// Counts adoptions that run side by side: one hung init must not hold up the others. On the
-// manager's strand.
-struct Countdown {
-  explicit Countdown(const boost::asio::any_io_executor& strand) : done(strand) {}
-  std::size_t left = 0;
-  StrandSignal done;
-};
-
+// One hung init must not hold up the others.
 boost::asio::awaitable<void> AdoptOne(std::shared_ptr<Sandbox> sandbox,
                                       std::optional<ContainerState> container,
                                       std::shared_ptr<Countdown> countdown) {

@@ -1,5 +1,5 @@
-// What the manager looks after by the clock: records of jobs that are past their time, and output
-// that takes more than its share of the disk.
+// What the manager looks after by the clock: whether this host can run sandboxes, records of jobs
+// that are past their time, and output that takes more than its share of the disk.
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -22,10 +22,23 @@ bool MayHaveChanged(const SandboxView& view) {
 boost::asio::awaitable<void> Manager::Sweep() {
   boost::asio::steady_timer timer(strand_);
   for (;;) {
+    co_await SayProblems();
     timer.expires_after(absl::ToChronoNanoseconds(limits_.sweep_interval));
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     co_await ForgetOldJobs();
     co_await RemoveLeftovers();
+  }
+}
+
+// Whoever asks why nothing starts, looks into the log.
+boost::asio::awaitable<void> Manager::SayProblems() {
+  const absl::StatusOr<EngineInfo> engine = co_await EngineHere();
+  if (!engine.ok()) {
+    Log(Severity::kError, "host.not_ready", {{"why", engine.status()}});
+    co_return;
+  }
+  for (const std::string& problem : engine->problems) {
+    Log(Severity::kError, "host.not_ready", {{"why", problem}});
   }
 }
 

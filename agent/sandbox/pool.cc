@@ -30,6 +30,19 @@ Pool::Pool(boost::asio::any_io_executor executor, ContainerRuntime& runtime, Sto
       size_(size),
       may_fill_(std::move(may_fill)) {}
 
+boost::asio::awaitable<void> Pool::Close() {
+  size_ = 0;
+  std::vector<WarmContainer> left;
+  {
+    const std::lock_guard lock(mutex_);
+    left = std::exchange(ready_, {});
+  }
+  for (const WarmContainer& one : left) {
+    WarmRow row{one.running.name, one.volume};
+    co_await Drop(std::move(row));
+  }
+}
+
 int Pool::ready() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(ready_.size());

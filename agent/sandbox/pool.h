@@ -8,6 +8,7 @@
 // Claim and Return at once, from any thread; filling goes on by itself on the executor.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/strand.hpp>
@@ -42,6 +43,8 @@ class Pool {
   // answer.
   void Fill();
   int ready() const;
+  // None is ready any more, nor made; what there was is removed.
+  boost::asio::awaitable<void> Close();
 
  private:
   boost::asio::awaitable<void> FillHere();
@@ -53,7 +56,7 @@ class Pool {
   ContainerRuntime& runtime_;
   Store& store_;
   Random& random_;
-  const int size_;
+  std::atomic<int> size_;
   const std::function<Async<bool>()> may_fill_;
 
   mutable std::mutex mutex_;

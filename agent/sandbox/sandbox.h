@@ -123,6 +123,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<bool> FreezeIdle();
   Async<bool> StopFrozen();
   Async<bool> RemoveIdle();
+  // Before the machine goes down: what runs waits where it is; then it ends, and packages stay.
+  Async<void> HoldStill();
+  Async<void> EndForGood();
   // One that was frozen to make room goes on if there is a place, without taking anybody's.
   Async<bool> Resume();
   // Finds out what is left of a broken one.
@@ -206,6 +209,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<bool> StopFrozenHere();
   Async<bool> RemoveIdleHere();
   Async<bool> ResumeHere();
+  Async<void> HoldStillHere();
+  Async<void> EndForGoodHere();
   Async<void> FreezeLocked(bool for_room);
   Async<void> SuspendContainer();
   Async<void> ThawContainer();

@@ -219,6 +219,10 @@ class SandboxManager {
   virtual Async<SandboxTakenFile> CommitFile(SandboxNewFile file, TakeTerms terms) = 0;
   virtual Async<std::int64_t> DeleteFile(SandboxRef ref, RelPath path, bool recursive) = 0;
 
+  // Before the machine goes down, or the agent for good: all are held still, so that none sees
+  // another's end, then stopped; files and packages stay. Nothing can be begun any more.
+  virtual Async<void> StopAll() = 0;
+
   virtual Async<ManagerInfo> Info() = 0;
   // What no sandbox needs is removed, and sandboxes with their files that nobody has used and in
   // which nothing has changed for VOLUME_TTL. A line for each decision, with the reason. When in

@@ -22,6 +22,23 @@ Async<bool> Sandbox::StopFrozen() { return OnStrand(StopFrozenHere()); }
 Async<bool> Sandbox::RemoveIdle() { return OnStrand(RemoveIdleHere()); }
 Async<bool> Sandbox::Resume() { return OnStrand(ResumeHere()); }
 
+Async<void> Sandbox::HoldStill() { return OnStrand(HoldStillHere()); }
+Async<void> Sandbox::EndForGood() { return OnStrand(EndForGoodHere()); }
+
+// Where its processes can't be held they end as they are.
+Async<void> Sandbox::HoldStillHere() {
+  const StrandLock::Guard guard = co_await lock_.Acquire();
+  if (state_ == SandboxState::kRunning) LogFailure("sandbox.not_held", co_await SuspendContainer());
+  co_return absl::OkStatus();
+}
+
+Async<void> Sandbox::EndForGoodHere() {
+  const StrandLock::Guard guard = co_await lock_.Acquire();
+  const bool up = state_ == SandboxState::kRunning || state_ == SandboxState::kFrozen;
+  if (!up) co_return absl::OkStatus();
+  co_return co_await StopLocked(LostToRestart());
+}
+
 Async<bool> Sandbox::MakeRoomHere() {
   const StrandLock::Guard guard = lock_.TryAcquire();
   if (!guard || state_ != SandboxState::kRunning) co_return false;

@@ -137,6 +137,9 @@ Async<void> Sandbox::UseWarm() {
   warm_.reset();
   volume_exists_ = true;
   CO_RETURN_IF_ERROR(co_await context_.store.DeleteWarm(running.name));
+  // It runs already, but whether the network is as promised is to be asked now.
+  const absl::Status may = co_await context_.runtime.Thaw(running.name);
+  if (!may.ok() && !absl::IsUnimplemented(may)) co_return may;
   CO_RETURN_IF_ERROR(co_await context_.runtime.BindVolume(volume_, BindingText()));
   co_return co_await TakeOver(std::move(running), LostContainer());
 }

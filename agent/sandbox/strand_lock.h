@@ -27,6 +27,13 @@ class StrandSignal {
   boost::asio::steady_timer timer_;
 };
 
+// Counts what runs side by side, each on this strand.
+struct Countdown {
+  explicit Countdown(const boost::asio::any_io_executor& strand) : done(strand) {}
+  std::size_t left = 0;
+  StrandSignal done;
+};
+
 class StrandLock {
  public:
   explicit StrandLock(const boost::asio::any_io_executor& strand) : released_(strand) {}

@@ -2,12 +2,12 @@
 // thread.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/address_ranges.h"
 
 namespace sandkeep::http {
 
@@ -22,17 +22,9 @@ class Proxies {
   std::string ClientOf(const std::string& peer, std::string_view forwarded) const;
 
  private:
-  // IPv4 as IPv6 has it.
-  using Address = std::array<unsigned char, 16>;
-  struct Range {
-    Address first;
-    unsigned bits;
-  };
-
-  static bool Parse(std::string_view text, Address* address);
   bool Trusts(const std::string& address) const;
 
-  std::vector<Range> ranges_;
+  AddressRanges ranges_;
 };
 
 }  // namespace sandkeep::http

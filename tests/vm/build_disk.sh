@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # build_disk.sh BUILD: prints the folder of an emulated host's disk, kernel and initial ramdisk, and makes it first where there is
-# none of these inputs. It is the Debian release of this machine, since it runs what was built here: with systemd and cgroup v2,
-# with the packages that Sandkeep needs, its users, and an image for sandboxes in the engine's storage. Sandkeep itself comes on
-# a second disk, so that no change of it asks for a new one of these. Root; about three minutes when there is none.
+# none of these inputs. It is a Debian 13 (VM_RELEASE=bookworm: 12) with systemd and cgroup v2, with the packages
+# that Sandkeep needs, its users, and an image for sandboxes in the engine's storage. Sandkeep itself comes on a second disk, so that
+# no change of it asks for a new one of these. Root; about five minutes when there is none.
 set -euo pipefail
 
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -12,14 +12,17 @@ HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/../debian_root.sh"
 
 BUILD=${1:?folder of a build}
-RELEASE=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
+RELEASE=${VM_RELEASE:-trixie}
+OWN_RELEASE=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 DISK_SIZE=6G
 IMAGE=localhost/sandkeep-sandbox
 
+# Another release's libraries have other names: those of this one come with the executables.
 guest_packages() {
-  printf '%s\n' systemd-sysv dbus udev kmod procps linux-image-cloud-amd64 initramfs-tools
+  printf '%s\n' systemd-sysv dbus udev kmod procps iproute2 linux-image-cloud-amd64 initramfs-tools
   sk_packages run
-  sk_library_packages "$BUILD"/{gateway/sandkeep-gateway,agent/sandkeep-agent,agent/ctl/sandkeepctl,agent/file_process/sandkeep-files,agent/imager/sandkeep-imager}
+  [[ $RELEASE != "$OWN_RELEASE" ]] || sk_library_packages \
+    "$BUILD"/{gateway/sandkeep-gateway,agent/sandkeep-agent,agent/ctl/sandkeepctl,agent/file_process/sandkeep-files,agent/imager/sandkeep-imager}
 }
 
 hash_input() {
@@ -69,11 +72,11 @@ make_disk() {
 }
 
 mapfile -t packages < <(guest_packages | sort -u)
-folder=$SK_CACHE/vm-$(hash_input "${packages[@]}")
+folder=$SK_CACHE/vm-$RELEASE-$(hash_input "${packages[@]}")
 if [[ ! -f $folder/complete ]]; then
   sk_need_root
   sk_say "making the disk of an emulated host; this takes some minutes"
-  rm -rf "$SK_CACHE"/vm-*
+  rm -rf "$SK_CACHE/vm-$RELEASE-"*
   mkdir -p "$folder"
   WORK=$(mktemp -d /var/tmp/sandkeep-vm.XXXXXXXX)
   trap 'rm -rf --one-file-system "$WORK"' EXIT

@@ -9,6 +9,8 @@ import contextlib
 import json
 import os
 import pathlib
+import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -19,16 +21,20 @@ from stack import BUILD, EXECUTABLES, ROOT, free_port, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTCASES = BUILD / "tests" / "testcases"
+# Of the emulated host. What was built here runs in a newer one, too, if this machine's libraries come along.
+RELEASE = os.environ.get("VM_RELEASE", "trixie")
+OWN_RELEASE = platform.freedesktop_os_release()["VERSION_CODENAME"]
+# They belong to the loader, which is the guest's.
+LIBRARIES_OF_THE_GUEST = ("ld-linux", "libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so", "libresolv.so")
+GUEST_LIBRARIES = "/opt/sandkeep/lib"
 EMULATOR_SECONDS = 30
 BOOT_SECONDS = 600
 START_SECONDS = 300
 COMMAND_SECONDS = 120
 MEMORY_MIB = 3072
 
-AGENT_ENV = {"SANDBOX_MEMORY": "128m", "SANDBOX_CPUS": "1", "SANDBOX_PIDS": "64", "SANDBOX_NETWORK": "none",
-             "SANDBOX_MIN_FREE": "256m", "SANDBOX_MAX": "8", "SANDBOX_SHM": "16m", "FILES_PATH": "/opt/sandkeep/bin/sandkeep-files",
-             "IMAGER_PATH": "/opt/sandkeep/bin/sandkeep-imager",
-             "INIT_PATH": "/opt/sandkeep/bin/sandkeep-init"}
+AGENT_ENV = {"SANDBOX_MEMORY": "128m", "SANDBOX_CPUS": "1", "SANDBOX_PIDS": "64", "SANDBOX_MIN_FREE": "256m", "SANDBOX_MAX": "8",
+             "SANDBOX_SHM": "16m"}
 # The emulator forwards a port of the machine's loopback to the guest's one address.
 GATEWAY_ENV = {"SANDBOX_HOST": "0.0.0.0", "SANDBOX_PORT": "8000", "REQUEST_RATE": "0"}
 
@@ -109,17 +115,29 @@ class EmulatedHost:
         (parts / "bin").mkdir(parents=True)
         for name, path in EXECUTABLES.items():
             shutil.copy2(BUILD / path, parts / "bin" / name)
-        (parts / "deploy").mkdir()
-        shutil.copy2(ROOT / "deploy" / "host.sh", parts / "deploy" / "host.sh")
-        shutil.copytree(ROOT / "deploy" / "systemd", parts / "deploy" / "systemd")
+        if RELEASE != OWN_RELEASE:
+            self._take_libraries_along(parts)
+        shutil.copytree(ROOT / "deploy", parts / "deploy")
         shutil.copy2(HERE / "start.sh", parts / "start.sh")
         (parts / "env").mkdir()
         for name, settings in (("agent", AGENT_ENV), ("gateway", GATEWAY_ENV)):
             lines = (f"{key}={value}\n" for key, value in settings.items())
             (parts / "env" / f"{name}.env").write_text("".join(lines))
         image = self.folder / "parts.img"
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", parts, image, "128M"], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", parts, image, "256M"], stdout=subprocess.DEVNULL, check=True)
         return image
+
+    @staticmethod
+    def _take_libraries_along(parts):
+        (parts / "lib").mkdir()
+        for program in (parts / "bin").iterdir():
+            done = subprocess.run(["ldd", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+            found = re.findall(r"^\s*(\S+) => (/\S+)", done.stdout, re.MULTILINE)
+            for name, path in found:
+                if not name.startswith(LIBRARIES_OF_THE_GUEST):
+                    shutil.copy2(path, parts / "lib" / name)
+            if found:  # It isn't static.
+                subprocess.run(["patchelf", "--force-rpath", "--set-rpath", GUEST_LIBRARIES, program], check=True)
 
     # --- life ---
 
@@ -127,9 +145,10 @@ class EmulatedHost:
         hand = self.folder / "hand.sock"
         command = [
             "nice", "-n", "5", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
-            "-m", str(MEMORY_MIB), "-nodefaults", "-no-reboot", "-display", "none",
+            "-m", str(MEMORY_MIB), "-nodefaults", "-display", "none", "-qmp", f"unix:{self.folder / 'qmp.sock'},server=on,wait=off",
             "-kernel", disk / "vmlinuz", "-initrd", disk / "initrd",
-            "-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 systemd.unified_cgroup_hierarchy=1",
+            # On a busy machine the emulated timer is late, and a kernel that checks it gives up.
+            "-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 no_timer_check systemd.unified_cgroup_hierarchy=1",
             "-drive", f"file={disk / 'disk.img'},format=raw,if=virtio,snapshot=on",
             "-drive", f"file={parts},format=raw,if=virtio,readonly=on",
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:8000", "-device", "virtio-net-pci,netdev=net",
@@ -149,24 +168,42 @@ class EmulatedHost:
             raise RuntimeError(f"{error}\n{self.log('console')}\n{self.log('emulator')}") from None
 
     def _start(self):
-        self.run("mkdir -p /opt/sandkeep && mount -o ro /dev/vdb /opt/sandkeep")
+        self.run("mkdir -p /opt/sandkeep && echo '/dev/vdb /opt/sandkeep ext4 ro 0 0' >>/etc/fstab && "
+                 "systemctl daemon-reload && mount /opt/sandkeep")
         try:
             keys = dict(line.split() for line in self.run("/opt/sandkeep/start.sh", START_SECONDS).splitlines())
         except RuntimeError as error:
             raise RuntimeError(f"{error}\n{self.journal()}") from None
         self.key, self.key2 = keys["alice"], keys["bob"]
 
+    # --- death ---
+
+    def reboot(self):
+        """As an operator does it."""
+        self.run("systemctl reboot --no-block")
+        self._come_back()
+
+    def cut_power(self):
+        """Nothing that the guest still held in its memory is written."""
+        with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.connect(str(self.folder / "qmp.sock"))
+            for command in ("qmp_capabilities", "system_reset"):
+                monitor.sendall(json.dumps({"execute": command}).encode() + b"\n")
+            monitor.settimeout(EMULATOR_SECONDS)
+            while b'"RESET"' not in monitor.recv(65536):
+                pass
+        self._come_back()
+
+    def _come_back(self):
+        assert self.hand.line(BOOT_SECONDS) == {"up": True}
+        self.run("for _ in $(seq 300); do systemctl is-active -q sandkeep-agent sandkeep-gateway && sandkeepctl info >/dev/null && exit; "
+                 "sleep 0.5; done; exit 1", START_SECONDS)
+
     def log(self, name):
         path = self.folder / f"{name}.log"
         return path.read_text(errors="replace")[-4000:] if path.exists() else ""
 
     # --- inside ---
-
-    @property
-    def delegated_unit(self):
-        """The unit whose group has the containers below it: start.sh's choice."""
-        code, _ = self.ask("test -e /etc/systemd/system/sandkeep-agent.service.d/newer-systemd.conf")
-        return "sandkeep-agent.service" if code == 0 else "sandkeep-containers.service"
 
     def ask(self, command, seconds=COMMAND_SECONDS):
         """Exit code and output of root's command."""

@@ -42,12 +42,12 @@ LIMITS = {"memory.max": str(128 * MEBIBYTE), "memory.swap.max": "0", "pids.max":
 
 def test_limits_of_memory_processes_and_cpu_land(host, alice, label):
     group = group_of(host, alice, label)
-    assert group.startswith(f"/sys/fs/cgroup/sandkeep.slice/{host.delegated_unit}/containers/"), group
+    assert group.startswith("/sys/fs/cgroup/sandkeep.slice/sandkeep-containers.service/containers/"), group
     assert limits_of(host, group) == LIMITS
 
 
 def test_what_the_agent_says_of_the_host_is_what_holds(host, alice):
-    info = host.run("/opt/sandkeep/bin/sandkeepctl info")
+    info = host.run("sandkeepctl info")
     assert "limits land" in info and "don't land" not in info, info
     assert "don't land" not in alice.call("sandbox_info").text
 
@@ -102,26 +102,44 @@ def test_a_command_survives_kill_9_of_the_agent(host, alice, label):
     assert result.output == "".join(f"line-{n}\n" for n in range(1, 201))
 
 
+def test_a_limit_that_somebody_took_away_is_put_right_when_the_agent_starts(host, alice, label):
+    group = group_of(host, alice, label)
+    host.run(f"echo max >{group}/memory.max; echo max >{group}/pids.max; echo 'max 100000' >{group}/cpu.max")
+    host.run("systemctl restart sandkeep-agent", 180)
+    assert alice.run(label, "true").exit_code == 0
+    assert limits_of(host, group) == LIMITS
+
+
+def test_a_frozen_sandbox_is_frozen_by_the_kernel_and_goes_on(host, alice, label):
+    group = group_of(host, alice, label)
+    alice.run(label, "(while :; do echo x >>/workspace/beats; sleep 0.1; done) >/dev/null 2>&1 &")
+    principal = host.run(f"sandkeepctl ls | awk '$1 == \"{label}\" {{ print $(NF - 1) }}'").strip()
+    host.run(f"sandkeepctl freeze {principal} {label}")
+    assert "frozen 1" in host.run(f"cat {group}/cgroup.events")
+    woken = alice.run(label, "wc -l <beats")
+    assert "[woken]" in woken.first_line, woken
+    assert "frozen 0" in host.run(f"cat {group}/cgroup.events")
+
+
 @contextlib.contextmanager
-def agent_with(host, unit_settings):
-    """The agent's unit with these settings, and without the groups that there were before; as it was, afterwards."""
-    drop_in = "/run/systemd/system/sandkeep-agent.service.d/zz-test.conf"
+def units_with(host, **settings):
+    """The agent's and the containers' unit with these settings, and without the groups that there were before; as they were, afterwards."""
     anew = ("systemctl stop sandkeep-agent.service; . /opt/sandkeep/deploy/host.sh; sk_podman rm -afi -t 0 >/dev/null; "
             "systemctl stop sandkeep-containers.service; pkill -KILL -u sandkeep; "
             "for _ in $(seq 100); do find /sys/fs/cgroup/sandkeep.slice/*.service -depth -type d -exec rmdir {} + && break; "
             "ls -d /sys/fs/cgroup/sandkeep.slice/*.service || break; sleep 0.2; done; "
             "systemctl daemon-reload; systemctl start sandkeep-agent.service")
-    text = shlex.quote(f"[Service]\n{unit_settings}\n")
-    host.run("mkdir -p /run/kept && mv /etc/systemd/system/sandkeep-agent.service.d/*-group.conf /run/kept/; "
-             f"mkdir -p {drop_in.rpartition('/')[0]}; printf %b {text} >{drop_in}; {anew}", 300)
+    drop_ins = {f"/run/systemd/system/sandkeep-{unit}.service.d/zz-test.conf": f"[Service]\n{text}\n" for unit, text in settings.items()}
+    laid = (f"install -D /dev/stdin {path} <<<{shlex.quote(text)}" for path, text in drop_ins.items())
+    host.run(f"{'; '.join(laid)}; {anew}", 300)
     try:
         yield
     finally:
-        host.run(f"mv /run/kept/*.conf /etc/systemd/system/sandkeep-agent.service.d/; rm {drop_in}; {anew}", 300)
+        host.run(f"rm {' '.join(drop_ins)}; {anew}", 300)
 
 
 def test_the_agents_own_delegated_group_holds_it_and_its_containers(host, alice, label):
-    with agent_with(host, "Delegate=cpu cpuset io memory pids"):
+    with units_with(host, agent="Delegate=cpu cpuset io memory pids"):
         group = group_of(host, alice, label)
         assert group.startswith("/sys/fs/cgroup/sandkeep.slice/sandkeep-agent.service/containers/"), group
         assert limits_of(host, group) == LIMITS
@@ -130,10 +148,10 @@ def test_the_agents_own_delegated_group_holds_it_and_its_containers(host, alice,
 
 
 def test_an_agent_without_delegation_says_so_and_does_not_guess(host, alice, label):
-    with agent_with(host, "Delegate=no"):
+    with units_with(host, containers="Delegate=no\nExecStart=\nExecStart=sleep infinity\nExecStartPost="):
         said = host.run("journalctl --no-pager -o cat _PID=$(systemctl show -p MainPID --value sandkeep-agent.service)")
         assert "Delegate=" in said, said
-        assert "don't land" in host.run("/opt/sandkeep/bin/sandkeepctl info")
+        assert "don't land" in host.run("sandkeepctl info")
         assert "don't land" in alice.call("sandbox_info").text
         result = alice.run(label, "kill -KILL $$")
         assert result.exit_code == 137 and "can't say" in result.text, result

@@ -389,5 +389,35 @@ TEST_P(LifeTest, AWallClockThatJumpsFreezesAndStopsNothing) {
   EXPECT_EQ(manager().Get(Otter())->state, SandboxState::kFrozen);
 }
 
+// The machine goes down, or the agent for good.
+TEST_P(LifeTest, WhenAllIsStoppedWhatWasPrintedAndInstalledStays) {
+  Die();
+  limits_.warm = 1;
+  Boot();
+  auto started = Start(alice_, "otter", "echo said; echo tool >/proc/self/cwd/tool; sleep 1000");
+  ASSERT_TRUE(started.ok()) << started.status();
+  ReadUntil(*started->watcher, "said");
+  OutputOf(alice_, "frozen", "true");
+  ASSERT_TRUE(Wait(manager().Freeze(RefOf(alice_, "frozen"))).ok());
+  started->watcher.reset();
+
+  ASSERT_TRUE(Wait(manager().StopAll()).ok());
+
+  EXPECT_THAT(runtime_.running(), IsEmpty());
+  EXPECT_EQ(Start(alice_, "otter", "true").status().code(), absl::StatusCode::kUnavailable);
+  Die();
+  Boot();
+  auto watched = Wait(manager().WatchJob(Otter(), std::nullopt, 0, true));
+  ASSERT_TRUE(watched.ok()) << watched.status();
+  Outcome outcome;
+  EXPECT_EQ(ReadToEnd(*watched->watcher, &outcome), "said\n");
+  EXPECT_EQ(outcome.ending, Ending::kHostRestarted);
+  watched->watcher.reset();
+  const auto after = Run(alice_, "otter", "cat /proc/self/cwd/tool");
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->output, "tool\n");
+  EXPECT_EQ(after->started.arrival, Arrival::kRestarted);
+}
+
 }  // namespace
 }  // namespace sandkeep

@@ -176,6 +176,7 @@ class ScriptedManager : public SandboxManager {
   }
   Async<SandboxSnapshot> Freeze(SandboxRef ref) override { return Call(freeze, std::move(ref)); }
   Async<SandboxSnapshot> Thaw(SandboxRef ref) override { return Call(thaw, std::move(ref)); }
+  Async<void> StopAll() override { co_return absl::OkStatus(); }
   Async<SandboxFile> StatFile(SandboxRef ref, RelPath path) override {
     return Call(stat_file, std::move(ref), std::move(path));
   }
