@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <optional>
 #include <thread>
@@ -30,6 +31,7 @@
 #include "common/notify.h"
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "common/strings.h"
 #include "common/this_process.h"
 #include "common/watchdog.h"
 
@@ -93,8 +95,11 @@ PodmanOptions WithCgroup(PodmanOptions options) {
 
 absl::StatusOr<ManagerLimits> LimitsFor(const StateDir& state, ManagerLimits limits) {
   if (limits.principal_disk_bytes != kPrincipalDiskUnset) return limits;
-  ASSIGN_OR_RETURN(const std::int64_t free, DiskFreeBytes(state.path()));
-  ASSIGN_OR_RETURN(limits.principal_disk_bytes, FirstPrincipalDisk(state.path(), free));
+  ASSIGN_OR_RETURN(const HostReading host, ReadHostFrom(state.path()));
+  // Sandboxes of an agent that had no such limit may have filled the disk already.
+  const bool upgraded = std::filesystem::exists(StrCat(state.path(), "/agent.db"));
+  ASSIGN_OR_RETURN(limits.principal_disk_bytes,
+                   FirstPrincipalDisk(state.path(), upgraded ? host.disk_total : host.disk_free));
   return limits;
 }
 

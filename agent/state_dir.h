@@ -43,7 +43,8 @@ absl::StatusOr<std::string> ReadOrMake(const std::string& path, std::string_view
 absl::StatusOr<Secret> KeySecret(const std::string& state_dir, Random& random);
 
 // `<state_dir>/principal-disk`: what one principal may use of the disk where nobody has set it:
-// half of what was free at first start, however little is free at a later one. DataLoss: no number.
+// half of what was free at first start (`free`), however little is free at a later one. DataLoss:
+// no number.
 absl::StatusOr<std::int64_t> FirstPrincipalDisk(const std::string& state_dir, std::int64_t free);
 
 // Makes a folder of ours, mode 0700. Ok when it is there.

@@ -42,6 +42,26 @@ constexpr std::array kAliases = {
     SettingAlias{"EXEC_TIMEOUT", "SANDBOX_MAX_TIMEOUT"},
 };
 
+// What they had and has no meaning here: passed over with a warning, so that their files serve.
+struct FormerSetting {
+  Process process;
+  std::string_view name;
+  std::string_view why;
+};
+constexpr std::string_view kNamesAreOurs = "containers and volumes bear names of our own";
+constexpr std::array kFormer = {
+    FormerSetting{agent, "SANDBOX_CONTAINER", kNamesAreOurs},
+    FormerSetting{agent, "SANDBOX_VOLUME", kNamesAreOurs},
+    FormerSetting{gateway, "OAUTH_STATE_FILE", "sign-ins are kept in STATE_DIR"},
+};
+
+const FormerSetting* FindFormer(std::string_view name) {
+  for (const FormerSetting& former : kFormer) {
+    if (former.name == name) return &former;
+  }
+  return nullptr;
+}
+
 const SettingSpec* Find(std::string_view name) {
   for (const SettingSpec& spec : kTable) {
     if (spec.name == name) return &spec;
@@ -100,6 +120,11 @@ class Reader {
       warnings.push_back(
           StrCat(name, " is an old name of ", alias.name, ": please rename it (", source, ")"));
       name = alias.name;
+    }
+    if (const FormerSetting* former = FindFormer(name)) {
+      if (former->process != process_) return;
+      warnings.push_back(StrCat(name, " changes nothing: ", former->why, " (", source, ")"));
+      return;
     }
     const SettingSpec* spec = Find(name);
     if (spec == nullptr) {

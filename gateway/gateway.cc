@@ -92,6 +92,18 @@ void DrainOnSignal(asio::signal_set& signals, asio::io_context& io, http::Server
   });
 }
 
+// As in the system that the setting comes from, links end with the key that was there before.
+absl::Status GiveOwnerKey(const Secret& key, KeyTable& keys, LinkTable& links) {
+  if (key.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool replaced, keys.GiveOwner(key, SystemRandom(), SystemClock()));
+  Log(Severity::kWarning, "keys.owner",
+      {{"what", "SANDBOX_API_KEY is the access key of the principal `owner`"},
+       {"remedy", "for keys that are shown once and kept nowhere: `sandkeep-gateway keys add`"}});
+  if (!replaced) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string owner, keys.PrincipalOf(kOwnerName));
+  return links.RevokeAllOf(owner);
+}
+
 }  // namespace
 
 absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
@@ -109,6 +121,8 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
         {{"why", "MCP_SIGN_KEY is only the first key, and the keys were rotated since"},
          {"remedy", "for another key run `sandkeep-gateway links rotate`, and unset it"}});
   }
+  KeyTable key_table(std::move(db));
+  RETURN_IF_ERROR(GiveOwnerKey(settings.owner_key, key_table, link_table));
   ASSIGN_OR_RETURN(LinkSecrets link_secrets, link_table.Load());
   LinkBook link_book(std::move(link_secrets));
   ASSIGN_OR_RETURN(http::HostPolicy policy, http::HostPolicy::Make(settings.names));
@@ -116,7 +130,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   settings.endpoint.mime_type_of = [&types](std::string_view name) {
     return std::string(types.Of(name));
   };
-  LinkSigner links(link_book, settings.link_lifetime, SystemClock(), policy.download_base());
+  LinkSigner links(link_book, settings.link_lifetimes, SystemClock(), policy.download_base());
   asio::io_context io(kGatewayThreads);
   ASSIGN_OR_RETURN(const std::unique_ptr<http::Certificates> certificates,
                    LoadCertificates(settings));
@@ -128,7 +142,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   asio::signal_set signals(io, SIGTERM, SIGINT);
   ASSIGN_OR_RETURN(const std::unique_ptr<AgentClient> agent, ConnectToAgent(settings.agent_socket));
   ASSIGN_OR_RETURN(const std::unique_ptr<AccessKeys> keys,
-                   AccessKeys::Start(KeyTable(std::move(db)), SystemClock(),
+                   AccessKeys::Start(std::move(key_table), SystemClock(),
                                      [&] { return link_book.ReadAgain(link_table); }));
   ASSIGN_OR_RETURN(Database sign_ins, OpenGatewayDatabase(settings.state_dir));
   ASSIGN_OR_RETURN(const std::unique_ptr<oauth::Server> oauth,

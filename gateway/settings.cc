@@ -1,5 +1,6 @@
 #include "gateway/settings.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/mistakes.h"
@@ -8,6 +9,23 @@
 #include "gateway/http/listen_address.h"
 
 namespace sandkeep {
+namespace {
+
+constexpr std::size_t kLeastOwnerKeyBytes = 16;
+
+// It came from a person, maybe as an example has it.
+absl::Status CheckOwnerKey(const Secret& key) {
+  if (key.empty()) return absl::OkStatus();
+  const std::string_view text = key.Reveal();
+  const bool visible =
+      std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  if (visible && text.size() >= kLeastOwnerKeyBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("SANDBOX_API_KEY: must be ", kLeastOwnerKeyBytes,
+             " or more visible ASCII characters without blanks, at random"));
+}
+
+}  // namespace
 
 std::string StateDirOf(const Settings& settings) {
   return settings.IsSet("STATE_DIR") ? settings.Text("STATE_DIR") : "/var/lib/sandkeep-gateway";
@@ -30,6 +48,7 @@ absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) 
                   .download_base = settings.Text("DOWNLOAD_BASE"),
                   .allowed_hosts = settings.List("ALLOWED_HOSTS"),
                   .allowed_origins = settings.List("ALLOWED_ORIGINS")};
+  mistakes.Add(CheckOwnerKey(settings.SecretText("SANDBOX_API_KEY")));
   mistakes.Add(http::ListenAddress(result.host, result.port).status());
   mistakes.Add(http::HostPolicy::Make(result.names).status());
   RETURN_IF_ERROR(mistakes.status());
@@ -37,7 +56,9 @@ absl::StatusOr<GatewaySettings> GatewaySettings::From(const Settings& settings) 
   result.state_dir = StateDirOf(settings);
   result.agent_socket = settings.Text("AGENT_SOCKET");
   result.sign_key = settings.SecretText("MCP_SIGN_KEY");
-  result.link_lifetime = std::chrono::seconds(settings.Int("SANDBOX_LINK_TTL"));
+  result.owner_key = settings.SecretText("SANDBOX_API_KEY");
+  result.link_lifetimes = {std::chrono::seconds(settings.Int("SANDBOX_LINK_TTL")),
+                           std::chrono::seconds(settings.PersistentInt("SANDBOX_LINK_TTL"))};
   result.request_rate = static_cast<int>(settings.Int("REQUEST_RATE"));
   result.endpoint.max_output_bytes = static_cast<std::size_t>(settings.Int("MAX_OUTPUT_BYTES"));
   result.endpoint.apart_output_bytes =

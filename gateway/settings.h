@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/secret.h"
 #include "common/settings.h"
+#include "gateway/downloads/link.h"
 #include "gateway/http/certificates.h"
 #include "gateway/http/host_policy.h"
 #include "gateway/http/proxies.h"
@@ -25,8 +26,9 @@ struct GatewaySettings {
   http::Proxies proxies;  // TRUSTED_PROXIES
   std::string state_dir;
   std::string agent_socket;
-  Secret sign_key;  // MCP_SIGN_KEY; empty: made at first start.
-  std::chrono::seconds link_lifetime{0};
+  Secret sign_key;   // MCP_SIGN_KEY; empty: made at first start.
+  Secret owner_key;  // SANDBOX_API_KEY; empty: none.
+  LinkLifetimes link_lifetimes{std::chrono::seconds(0)};
   int request_rate = 0;
   mcp::EndpointSettings endpoint;  // Without its media types.
 

@@ -393,6 +393,16 @@ std::int64_t JobEntry::kept_bytes() const {
   return kept;
 }
 
+void JobEntry::NarrowOutput(std::int64_t spool_bytes) {
+  if (ended()) return;
+  row_.spool_bytes = spool_bytes;
+  const SpoolWindow window(LimitOfEach(row_));
+  for (Stream& of : streams_) {
+    of.window = window;
+    if (of.pump) of.pump->Narrow(window);
+  }
+}
+
 JobSnapshot JobEntry::Snapshot() const {
   JobSnapshot snapshot{.id = row_.id,
                        .state = row_.state,

@@ -106,6 +106,8 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   std::int64_t size_at_end(std::size_t i) const { return streams_[i].size_at_end; }
   // What its spools hold on the disk.
   std::int64_t kept_bytes() const;
+  // The row says so already: of a running job, less is kept from now on.
+  void NarrowOutput(std::int64_t spool_bytes);
   ByteRange dropped(std::size_t i) const { return streams_[i].window.Dropped(size(i)); }
   // Counts the times that it began to wait for input; even when it doesn't now.
   bool waiting() const { return waiting_; }

@@ -121,6 +121,11 @@ EntryPtr JobRegistry::OldestWithOutput() const {
   return nullptr;
 }
 
+bool JobRegistry::AllRecorded() const {
+  return std::none_of(order_.begin(), order_.end(),
+                      [](const EntryPtr& job) { return job->ended() && !job->recorded(); });
+}
+
 int JobRegistry::running() const {
   return static_cast<int>(std::count_if(live_.begin(), live_.end(),
                                         [](const auto& entry) { return !entry.second->ended(); }));

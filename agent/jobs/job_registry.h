@@ -50,6 +50,7 @@ class JobRegistry {
   std::int64_t pending_input() const;
 
   // Jobs that run, and jobs that ended but left processes behind.
+  bool AllRecorded() const;
   int running() const;
   int left_behind() const;
 

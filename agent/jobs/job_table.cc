@@ -48,6 +48,8 @@ class OwnedTable : public JobTable {
     return oldest == nullptr ? absl::InfiniteFuture() : oldest->row().ended;
   }
   Async<void> ForgetOldest() override { return table_->ForgetOldest(); }
+  Async<bool> NarrowLargest() override { return table_->NarrowLargest(); }
+  bool all_recorded() const override { return table_->jobs().AllRecorded(); }
   int running() const override { return table_->jobs().running(); }
   int left_behind() const override { return table_->jobs().left_behind(); }
 

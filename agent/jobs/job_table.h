@@ -39,6 +39,9 @@ class JobWatcher {
   virtual Async<JobEvent> Next() = 0;
 };
 
+// What a running job may keep, whatever others hold.
+inline constexpr std::int64_t kLeastSpoolBytes = 2LL << 20;
+
 class JobTable {
  public:
   virtual ~JobTable() = default;
@@ -100,6 +103,12 @@ class JobTable {
   virtual absl::Time oldest_output() const = 0;
   // Drops row and spools of that job.
   virtual Async<void> ForgetOldest() = 0;
+  // Keeps half as much as now of the running job that holds most; its head and its end stay. False:
+  // none holds more than kLeastSpoolBytes.
+  virtual Async<bool> NarrowLargest() = 0;
+
+  // The store knows every end. Until it does, only a running init could tell the next agent of it.
+  virtual bool all_recorded() const = 0;
 
   // Jobs that run, and jobs that ended but left processes behind.
   virtual int running() const = 0;

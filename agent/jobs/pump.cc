@@ -77,6 +77,14 @@ absl::Status Pump::TakeTurn(int tries, Spool::Taken* taken, std::int64_t* size) 
   return status;
 }
 
+void Pump::Narrow(SpoolWindow window) {
+  auto narrow = [self = shared_from_this(), window]() {
+    const std::lock_guard lock(self->turn_);
+    self->spool_.Narrow(window);
+  };
+  asio::post(disk_, std::move(narrow));
+}
+
 void Pump::Turn(int tries) {
   Spool::Taken taken;
   std::int64_t size = 0;

@@ -47,6 +47,9 @@ class Pump : public std::enable_shared_from_this<Pump> {
   void Finish();
   void Stop();
 
+  // Keeps less from now on. It may take a turn until the disk has it.
+  void Narrow(SpoolWindow window);
+
   std::int64_t size() const { return size_; }
   bool at_end() const { return state_ == State::kEnded; }
   // The disk takes nothing.

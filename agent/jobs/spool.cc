@@ -105,6 +105,12 @@ void Spool::Drop() {
   dropped_to_ = dropped.to;
 }
 
+void Spool::Narrow(SpoolWindow window) {
+  window_ = window;
+  dropped_to_ = 0;
+  if (file_) Drop();
+}
+
 absl::StatusOr<std::optional<std::string>> SpoolReader::ReadNow(std::int64_t offset,
                                                                 std::int64_t limit) {
   if (!file_) {

@@ -58,6 +58,9 @@ class Spool {
   // is still in the pipe; `taken` is what was.
   absl::Status Take(const UniqueFd& pipe, std::int64_t limit, Taken* taken);
 
+  // Keeps less from now on, of what is there too.
+  void Narrow(SpoolWindow window);
+
   void Close() { file_.Reset(); }
   std::int64_t size() const { return size_; }
 

@@ -60,6 +60,7 @@ class Table : public std::enable_shared_from_this<Table>,
   void GoOn();
   Async<void> Forget(absl::Time ended_before);
   Async<void> ForgetOldest();
+  Async<bool> NarrowLargest();
   void RenewStandby();
   std::optional<std::string> TakeNews() { return ports_->Take(); }
 

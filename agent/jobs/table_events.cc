@@ -11,6 +11,7 @@
 
 #include "agent/jobs/table.h"
 #include "common/limits.h"
+#include "common/status_macros.h"
 
 namespace sandkeep {
 
@@ -126,6 +127,24 @@ Async<void> Table::ForgetOldest() {
   std::vector<EntryPtr> jobs;
   if (EntryPtr oldest = jobs_.OldestWithOutput()) jobs.push_back(std::move(oldest));
   return Drop(std::move(jobs));
+}
+
+// Written before anything is dropped: the next agent must know which bytes are gone.
+Async<bool> Table::NarrowLargest() {
+  const std::shared_ptr<Table> self = shared_from_this();
+  EntryPtr largest;
+  for (const EntryPtr& job : jobs_.Live()) {
+    if (job->ended()) continue;
+    if (!largest || job->kept_bytes() > largest->kept_bytes()) largest = job;
+  }
+  if (!largest || largest->kept_bytes() <= kLeastSpoolBytes) co_return false;
+  JobRow row = largest->row();
+  row.spool_bytes = std::max(largest->kept_bytes() / 2, kLeastSpoolBytes);
+  const std::int64_t narrower = row.spool_bytes;
+  auto put = store_.PutJob(std::move(row));
+  CO_RETURN_IF_ERROR(co_await std::move(put));
+  largest->NarrowOutput(narrower);
+  co_return true;
 }
 
 Async<void> Table::Drop(std::vector<EntryPtr> jobs) {

@@ -43,6 +43,12 @@ struct VolumeRecord {
   std::string binding;
 };
 
+// An image of ours that was replaced by a newer one, and that no container is made of any more.
+struct OldImage {
+  std::string id;  // Hex.
+  std::int64_t bytes = 0;
+};
+
 struct EngineObjects {
   std::vector<ContainerRecord> containers;
   std::vector<VolumeRecord> volumes;
@@ -125,6 +131,10 @@ class ContainerRuntime {
 
   // FailedPrecondition: in use.
   virtual Async<void> RemoveVolume(EngineName volume) = 0;
+
+  virtual Async<std::vector<OldImage>> ListOldImages() = 0;
+  // FailedPrecondition: in use, or another name of it is.
+  virtual Async<void> RemoveImage(std::string id) = 0;
 };
 
 // A volume's data, or a container's layer: no two of them have one name.

@@ -172,6 +172,11 @@ Arguments ListVolumesArguments(const PodmanOptions& options) {
   return {"volume", "ls", OursFilter(options), "--format=json"};
 }
 
+Arguments ListOldImagesArguments() {
+  return {"images", "--no-trunc", "--filter=dangling=true", StrCat("--filter=label=", kImageLabel),
+          "--format=json"};
+}
+
 Arguments CreateVolumeArguments(const PodmanOptions& options, const EngineName& volume) {
   return {"volume", "create", StrCat("--label=", kInstanceLabel, "=", options.instance.hex()),
           volume.text()};

@@ -18,6 +18,8 @@ namespace sandkeep {
 inline constexpr std::string_view kInitInside = "/usr/libexec/sandkeep-init";
 inline constexpr std::string_view kInstanceLabel = "sandkeep.instance";
 inline constexpr std::string_view kVolumeLabel = "sandkeep.volume";
+// Of an image that deploy/image/build.sh made.
+inline constexpr std::string_view kImageLabel = "sandkeep.input";
 
 enum class NetworkHelper { kNone, kPasta, kSlirp4netns };
 
@@ -51,6 +53,8 @@ Arguments GlobalArguments(const PodmanOptions& options);
 
 Arguments ListContainersArguments(const PodmanOptions& options);
 Arguments ListVolumesArguments(const PodmanOptions& options);
+// Of images without a name that deploy/image/build.sh has made.
+Arguments ListOldImagesArguments();
 Arguments CreateVolumeArguments(const PodmanOptions& options, const EngineName& volume);
 
 }  // namespace sandkeep

@@ -54,6 +54,12 @@ std::optional<std::string_view> TextIn(const json::object& object, std::string_v
 }
 
 // 0: none, or not a pid.
+bool IsImageId(std::string_view id) {
+  constexpr std::size_t kIdDigits = 64;
+  return id.size() == kIdDigits &&
+         id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 pid_t PidIn(const json::object& object) {
   const json::value* value = object.if_contains("Pid");
   const std::int64_t* pid = value != nullptr ? value->if_int64() : nullptr;
@@ -144,6 +150,26 @@ absl::StatusOr<std::vector<ListedVolume>> ParseVolumes(std::string_view text,
     volumes.push_back({*name, mountpoint});
   }
   return volumes;
+}
+
+absl::StatusOr<std::vector<OldImage>> ParseOldImages(std::string_view text,
+                                                     std::string_view in_use) {
+  ASSIGN_OR_RETURN(const json::array list, ParseList(text));
+  std::vector<OldImage> images;
+  for (const json::value& item : list) {
+    const json::object& object = item.get_object();
+    const std::string_view id = TextIn(object, "Id").value_or("");
+    const json::value* const containers = object.if_contains("Containers");
+    const json::value* const size = object.if_contains("Size");
+    // What isn't said to be unused is kept.
+    const bool unused = containers != nullptr && containers->is_int64() &&
+                        containers->get_int64() == 0 && IsImageId(id);
+    const bool configured = !in_use.empty() && id.substr(0, in_use.size()) == in_use;
+    if (!unused || configured) continue;
+    images.push_back(
+        {std::string(id), size != nullptr && size->is_int64() ? size->get_int64() : 0});
+  }
+  return images;
 }
 
 absl::StatusOr<InspectedContainer> ParseInspect(std::string_view text, const InstanceId& instance) {

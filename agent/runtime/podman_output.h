@@ -33,6 +33,10 @@ struct ListedVolume {
 absl::StatusOr<std::vector<ListedVolume>> ParseVolumes(std::string_view json,
                                                        const InstanceId& instance);
 
+// Of `podman images`, those that no container uses and that aren't `in_use` by their id.
+absl::StatusOr<std::vector<OldImage>> ParseOldImages(std::string_view text,
+                                                     std::string_view in_use);
+
 // `podman container inspect`: of the one container asked for. NotFound: none.
 struct InspectedContainer {
   ContainerState state = ContainerState::kUnknown;

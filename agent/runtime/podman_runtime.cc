@@ -1,9 +1,12 @@
 #include "agent/runtime/podman_runtime.h"
 
+#include <boost/asio/this_coro.hpp>
 #include <utility>
 
 #include "agent/runtime/cgroup.h"
 #include "agent/runtime/container_files.h"
+#include "agent/runtime/limits_in_force.h"
+#include "agent/runtime/neighbour_limits.h"
 #include "agent/runtime/podman_engine.h"
 #include "agent/runtime/podman_probe.h"
 #include "agent/runtime/small_file.h"
@@ -56,6 +59,8 @@ class PodmanRuntime : public ContainerRuntime {
   Async<void> Thaw(EngineName container) override;
   Async<EngineObjects> ListOurs() override;
   Async<void> RemoveVolume(EngineName volume) override;
+  Async<std::vector<OldImage>> ListOldImages() override;
+  Async<void> RemoveImage(std::string id) override;
 
  private:
   Async<RunningContainer> Take(EngineName container, std::string hostname, pid_t pid);
@@ -80,6 +85,7 @@ class PodmanRuntime : public ContainerRuntime {
   Async<void> SetFrozenState(EngineName container, bool frozen);
   absl::StatusOr<std::string> GroupOf(const EngineName& container) const;
   std::function<std::optional<KernelCounts>()> CountsOf(const EngineName& container) const;
+  void HoldToLimits(const EngineName& container, pid_t init) const;
   ContainerState StateNow(const ListedContainer& container) const;
 
   PodmanEngine engine_;
@@ -130,6 +136,27 @@ Async<void> PodmanRuntime::RemoveVolume(EngineName volume) {
   co_return EngineFailure("volume rm", removed);
 }
 
+// ---- Images ----
+
+Async<std::vector<OldImage>> PodmanRuntime::ListOldImages() {
+  Arguments list = ListOldImagesArguments();
+  CO_ASSIGN_OR_RETURN(const std::string text, co_await engine_.podman().Read(std::move(list)));
+  co_return ParseOldImages(text, engine_.options().image);
+}
+
+Async<void> PodmanRuntime::RemoveImage(std::string id) {
+  // Never --force: it would remove containers.
+  Arguments arguments = {"image", "rm", id};
+  CO_ASSIGN_OR_RETURN(const ProcessResult removed,
+                      co_await engine_.podman().Call(std::move(arguments)));
+  if (removed.succeeded()) co_return absl::OkStatus();
+  CO_ASSIGN_OR_RETURN(const bool exists, co_await engine_.podman().Exists("image", id));
+  if (!exists) co_return absl::OkStatus();
+  constexpr int kInUse = 2;
+  if (removed.exit_code == kInUse) co_return absl::FailedPreconditionError("a container uses it");
+  co_return EngineFailure("image rm", removed);
+}
+
 // ---- Starting ----
 
 std::function<std::optional<KernelCounts>()> PodmanRuntime::CountsOf(
@@ -140,9 +167,27 @@ std::function<std::optional<KernelCounts>()> PodmanRuntime::CountsOf(
   return [group = *group]() { return ReadCounts(std::string(kCgroupRoot), group); };
 }
 
+// Also when it is taken over: a container lives longer than a setting.
+void PodmanRuntime::HoldToLimits(const EngineName& container, pid_t init) const {
+  const PodmanOptions& options = engine_.options();
+  const HostLimits limits = engine_.Limits();
+  const WantedLimits wanted{.cgroup = limits.cgroup,
+                            .memory_bytes = options.memory_bytes,
+                            .cpus = options.cpus,
+                            .processes = options.processes,
+                            .shm_bytes = options.shm_bytes,
+                            .max_files = limits.max_files,
+                            .max_processes = limits.cgroup.pids ? 0 : limits.max_processes};
+  const std::string group = GroupOf(container).value_or("");
+  for (const std::string& wrong : PutLimitsRight(std::string(kCgroupRoot), group, init, wanted)) {
+    Log(Severity::kWarning, "container.limit", {{"container", container.text()}, {"what", wrong}});
+  }
+}
+
 Async<RunningContainer> PodmanRuntime::Take(EngineName container, std::string hostname, pid_t pid) {
   CO_ASSIGN_OR_RETURN(ContainerInit init, co_await TakeInit(pid));
   engine_.Remember(container, init);
+  HoldToLimits(container, pid);
   const EngineName running_name = container;
   RunningContainer running{std::move(container),  std::move(hostname),     pid,
                            std::move(init.pidfd), std::move(init.channel), CountsOf(running_name)};
@@ -152,6 +197,9 @@ Async<RunningContainer> PodmanRuntime::Take(EngineName container, std::string ho
 Async<RunningContainer> PodmanRuntime::TakeStarted(EngineName container, std::string hostname) {
   CO_ASSIGN_OR_RETURN(const pid_t pid, ReadPidFile(ContainerFolder(engine_.options(), container)));
   auto running = co_await Take(std::move(container), std::move(hostname), pid);
+  // Beside whatever it is started for.
+  const auto here = co_await asio::this_coro::executor;
+  if (running.ok()) Spawn(here, "container.inotify", LimitInotify(pid));
   // It was there a moment ago.
   if (absl::IsNotFound(running.status())) co_return absl::UnavailableError("the sandbox died");
   co_return running;

@@ -217,7 +217,8 @@ Async<ManagerInfo> Manager::Info() {
   info.running = capacity_.used();
   info.warm = pool_.ready();
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    const SandboxState state = sandbox->View().snapshot.state;
+    const SandboxState state =
+        sandbox->Peek([](const SandboxView& view) { return view.snapshot.state; });
     ++info.known;
     if (state == SandboxState::kFrozen) ++info.frozen;
     if (state == SandboxState::kStopped) ++info.stopped;

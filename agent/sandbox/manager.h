@@ -118,16 +118,18 @@ class Manager : public SandboxManager {
     std::int64_t free = 0;  // Of the machine's disk.
     std::int64_t base = 0;  // What growth is counted from.
     DiskTerms waits_for;    // What was used up when it was last paused.
+    DiskRow written;        // What the store has of it.
   };
   DiskTerms Terms() const;
   DiskStanding StandingOf(const Sandbox& sandbox, const SandboxView& view) const;
   boost::asio::awaitable<void> WatchDisk();
-  boost::asio::awaitable<void> LookAtDisk();
+  boost::asio::awaitable<void> LookAtDisk(bool all);
   boost::asio::awaitable<void> WriteDiskBook();
   bool IsDue(const Sandbox& sandbox, const SandboxView& view) const;
   boost::asio::awaitable<DiskUse> MeasureUse(EngineName volume, SandboxView view);
   boost::asio::awaitable<void> LookAt(std::shared_ptr<Sandbox> sandbox);
   boost::asio::awaitable<void> Enforce(std::shared_ptr<Sandbox> sandbox, DiskStanding standing);
+  boost::asio::awaitable<void> WriteDiskRow(std::shared_ptr<Sandbox> sandbox);
   // ResourceExhausted: there is no room for so much more of its.
   absl::Status MayGrow(const PrincipalId& principal, std::int64_t by) const;
   absl::Status MayGrow(const Sandbox& sandbox, std::int64_t by) const;
@@ -148,6 +150,7 @@ class Manager : public SandboxManager {
   const ManagerLimits limits_;
   const Secret secret_;
   const UnjumpingClock clock_;  // For what a wrong age would lose.
+  const absl::Time began_ = clock_.Now();
   const DiskRoom room_;
   boost::asio::thread_pool disk_{kDiskThreads};
   const boost::asio::any_io_executor strand_;

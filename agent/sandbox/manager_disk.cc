@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -30,6 +31,11 @@ bool MayWrite(const SandboxView& view) {
   return HasProcesses(view) && view.snapshot.state != SandboxState::kFrozen;
 }
 
+// Without one such, nothing but time changes what the book says.
+bool MayChange(const SandboxView& view) {
+  return MayWrite(view) || view.paused || view.activity.calls > 0 || view.activity.holds > 0;
+}
+
 }  // namespace
 
 DiskTerms Manager::Terms() const {
@@ -46,26 +52,37 @@ DiskStanding Manager::StandingOf(const Sandbox& sandbox, const SandboxView& view
 }
 
 boost::asio::awaitable<void> Manager::WatchDisk() {
-  // What an earlier agent paused isn't known: it goes on, until it is too much again.
+  co_await WriteDiskBook();
+  // What an earlier agent paused goes on, unless there still is no room for it.
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    (co_await sandbox->GoOn()).IgnoreError();
+    const bool waits = sandbox->was_paused() && sandbox->Peek(HasProcesses);
+    if (waits) co_await LookAt(sandbox);
+    const bool paused = sandbox->Peek([](const SandboxView& view) { return view.paused; });
+    if (!paused) (co_await sandbox->GoOn()).IgnoreError();
   }
   boost::asio::steady_timer timer(strand_);
-  for (;;) {
-    co_await LookAtDisk();
+  for (int turn = 0;; turn = (turn + 1) % kDiskTurns) {
+    co_await LookAtDisk(/*all=*/turn == 0);
     timer.expires_after(absl::ToChronoNanoseconds(limits_.disk_interval / kDiskTurns));
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
   }
 }
 
-boost::asio::awaitable<void> Manager::LookAtDisk() {
-  co_await WriteDiskBook();
+boost::asio::awaitable<void> Manager::LookAtDisk(bool all) {
+  const std::vector<std::shared_ptr<Sandbox>> sandboxes = registry_.All();
+  const bool active =
+      std::any_of(sandboxes.begin(), sandboxes.end(),
+                  [](const std::shared_ptr<Sandbox>& sandbox) { return sandbox->Peek(MayChange); });
+  if (all || active) co_await WriteDiskBook();
   std::shared_ptr<Sandbox> unknown;
-  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    const SandboxView view = sandbox->View();
-    const bool due = IsDue(*sandbox, view);
+  for (const std::shared_ptr<Sandbox>& sandbox : sandboxes) {
+    bool unmeasured = false;
+    const bool due = sandbox->Peek([&](const SandboxView& view) {
+      unmeasured = view.recorded && !view.disk.known();
+      return IsDue(*sandbox, view);
+    });
     if (due) co_await LookAt(sandbox);
-    const bool rests = !due && view.recorded && !disk_looks_.contains(sandbox->key());
+    const bool rests = !due && unmeasured && !disk_looks_.contains(sandbox->key());
     if (rests && !unknown) unknown = sandbox;
   }
   // Those in which nothing happens are counted too, but nobody waits for it.
@@ -78,11 +95,12 @@ boost::asio::awaitable<void> Manager::WriteDiskBook() {
   DiskBook::Shares shares;
   std::map<SandboxKey, DiskLook> looks;
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    const SandboxView view = sandbox->View();
     DiskShare& share = shares[sandbox->principal()];
-    share.charged += view.disk.charged();
+    sandbox->Peek([&share](const SandboxView& view) {
+      share.charged += view.disk.charged();
+      if (view.paused) ++share.paused;
+    });
     ++share.sandboxes;
-    if (view.paused) ++share.paused;
     if (auto look = disk_looks_.extract(sandbox->key())) looks.insert(std::move(look));
   }
   // Of those that are gone.
@@ -94,7 +112,7 @@ boost::asio::awaitable<void> Manager::WriteDiskBook() {
 bool Manager::IsDue(const Sandbox& sandbox, const SandboxView& view) const {
   if (!view.recorded) return false;
   const auto found = disk_looks_.find(sandbox.key());
-  if (found == disk_looks_.end()) return HasProcesses(view);
+  if (found == disk_looks_.end()) return HasProcesses(view) || view.snapshot.last_used > began_;
   const DiskLook& look = found->second;
   const bool changes = view.paused || look.busy || MayWrite(view);
   if (!changes && view.snapshot.last_used <= look.used) return false;
@@ -130,7 +148,7 @@ boost::asio::awaitable<void> Manager::LookAt(std::shared_ptr<Sandbox> sandbox) {
   const absl::StatusOr<HostReading> host = co_await ReadHost();
   if (!host.ok()) co_return;
   const auto now = std::chrono::steady_clock::now();
-  const bool first = !before.disk.known();
+  const bool first = !disk_looks_.contains(sandbox->key());
   DiskLook& look = disk_looks_[sandbox->key()];
   look.at = now;
   look.cost = now - began;
@@ -144,10 +162,28 @@ boost::asio::awaitable<void> Manager::LookAt(std::shared_ptr<Sandbox> sandbox) {
   standing.of_principal += use.charged() - before.disk.charged();
   standing.free = host->disk_free;
   // A slow writer's growth adds up.
-  look.base = first ? use.charged() : std::min(look.base, use.charged());
+  if (first) look.base = before.disk.known() ? before.disk.charged() : use.charged();
+  look.base = std::min(look.base, use.charged());
   standing.grown = use.charged() - look.base;
+  // It grew, or the agent before wouldn't have paused it.
+  if (first && sandbox->was_paused()) standing.grown = std::max(standing.grown, kLeastGrowth);
   if (standing.grown >= kLeastGrowth) look.base = use.charged();
-  co_await Enforce(std::move(sandbox), standing);
+  co_await Enforce(sandbox, standing);
+  co_await WriteDiskRow(std::move(sandbox));
+}
+
+// For the next agent, which needn't look at what nobody used since.
+boost::asio::awaitable<void> Manager::WriteDiskRow(std::shared_ptr<Sandbox> sandbox) {
+  const DiskRow row = sandbox->Peek(DiskRowOf);
+  const DiskRow written = disk_looks_[sandbox->key()].written;
+  const auto near = [](std::int64_t a, std::int64_t b) {
+    return a >= 0 && b >= 0 && std::abs(a - b) < kLeastGrowth;
+  };
+  const bool same = row.paused == written.paused && near(row.workspace, written.workspace) &&
+                    (row.layer == written.layer || near(row.layer, written.layer));
+  if (same) co_return;
+  const absl::Status put = co_await context_.store.SetDisk(sandbox->key(), row);
+  if (put.ok()) disk_looks_[sandbox->key()].written = row;
 }
 
 boost::asio::awaitable<void> Manager::Enforce(std::shared_ptr<Sandbox> sandbox,
@@ -183,7 +219,8 @@ absl::Status Manager::MayGrow(const PrincipalId& principal, std::int64_t by) con
 
 absl::Status Manager::MayGrow(const Sandbox& sandbox, std::int64_t by) const {
   const DiskTerms terms = Terms();
-  const std::int64_t used = sandbox.View().disk.charged();
+  const std::int64_t used =
+      sandbox.Peek([](const SandboxView& view) { return view.disk.charged(); });
   if (terms.sandbox == 0 || used + by < terms.sandbox) return MayGrow(sandbox.principal(), by);
   return absl::ResourceExhaustedError(
       StrCat("this sandbox uses ", DiskWords(used), " of its ", DiskWords(terms.sandbox),

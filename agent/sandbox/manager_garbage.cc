@@ -28,6 +28,18 @@ Async<std::vector<GarbageDecision>> Manager::Judge() {
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
     decisions.push_back(co_await JudgeOne(sandbox));
   }
+  const absl::StatusOr<std::vector<OldImage>> images = co_await context_.runtime.ListOldImages();
+  if (!images.ok()) {
+    Log(Severity::kWarning, "gc.images_unknown", {{"why", images.status()}});
+    co_return decisions;
+  }
+  for (const OldImage& image : *images) {
+    decisions.push_back({.kind = GarbageDecision::Kind::kImage,
+                         .name = image.id,
+                         .remove = true,
+                         .reason = "a newer image has its name, and no container is made of it",
+                         .bytes = image.bytes});
+  }
   co_return decisions;
 }
 
@@ -65,6 +77,8 @@ Async<void> Manager::CarryOut(const GarbageDecision& decision) {
       return RemoveUnused(decision);
     case GarbageDecision::Kind::kContainer:
       return context_.runtime.Remove(*EngineName::Parse(decision.name));
+    case GarbageDecision::Kind::kImage:
+      return context_.runtime.RemoveImage(decision.name);
     case GarbageDecision::Kind::kSpool:
       break;
   }

@@ -47,11 +47,13 @@ std::shared_ptr<Sandbox> LongestIn(const Registry& registry, SandboxState state,
   std::shared_ptr<Sandbox> longest;
   Clock::Monotonic since = Clock::Monotonic::max();
   for (const std::shared_ptr<Sandbox>& sandbox : registry.All()) {
-    const SandboxView view = sandbox->View();
-    if (view.snapshot.state != state || view.state_since >= since) continue;
-    if (!MayBeEnded(view.activity, background, now)) continue;
-    since = view.state_since;
-    longest = sandbox;
+    const bool longer = sandbox->Peek([&](const SandboxView& view) {
+      const bool rests = view.snapshot.state == state && view.state_since < since &&
+                         MayBeEnded(view.activity, background, now);
+      if (rests) since = view.state_since;
+      return rests;
+    });
+    if (longer) longest = sandbox;
   }
   return longest;
 }
@@ -106,8 +108,9 @@ boost::asio::awaitable<void> Manager::Live() {
 
 boost::asio::awaitable<void> Manager::TakeSteps() {
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    const LifeStep step =
-        Due(sandbox->View(), limits_, context_.clock.Steady(), capacity_.has_free_place());
+    const LifeStep step = sandbox->Peek([&](const SandboxView& view) {
+      return Due(view, limits_, context_.clock.Steady(), capacity_.has_free_place());
+    });
     if (step == LifeStep::kNone) continue;
     const absl::StatusOr<bool> taken = co_await Take(*sandbox, step);
     if (taken.ok()) continue;

@@ -58,7 +58,8 @@ boost::asio::awaitable<void> Manager::TrimOutput() {
     timer.expires_after(absl::ToChronoNanoseconds(limits_.output_interval));
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-      if (MayHaveChanged(sandbox->View())) (co_await sandbox->LookAgain()).IgnoreError();
+      const bool changed = sandbox->Peek(MayHaveChanged);
+      if (changed) (co_await sandbox->LookAgain()).IgnoreError();
     }
     while (const std::shared_ptr<Sandbox> sandbox =
                NextToLoseOutput(registry_.All(), limits_.output_bytes)) {
@@ -67,6 +68,11 @@ boost::asio::awaitable<void> Manager::TrimOutput() {
       Log(Severity::kWarning, "trim.failed",
           {{"sandbox", sandbox->key().text()}, {"why", forgotten}});
       break;
+    }
+    while (const std::shared_ptr<Sandbox> sandbox =
+               NextToNarrow(registry_.All(), limits_.output_bytes)) {
+      const absl::StatusOr<bool> narrowed = co_await sandbox->NarrowOutput();
+      if (!narrowed.ok() || !*narrowed) break;
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "agent/sandbox/output_shares.h"
 
 #include <map>
+#include <tuple>
 
 namespace sandkeep {
 namespace {
@@ -10,17 +11,25 @@ struct Share {
   std::int64_t bytes = 0;
   absl::Time oldest = absl::InfiniteFuture();
   std::shared_ptr<Sandbox> sandbox;
+  std::int64_t most_running = 0;
+  std::shared_ptr<Sandbox> running;
 };
 
 std::map<PrincipalId, Share> SharesOf(const std::vector<std::shared_ptr<Sandbox>>& all) {
   std::map<PrincipalId, Share> shares;
   for (const std::shared_ptr<Sandbox>& sandbox : all) {
-    const SandboxView view = sandbox->View();
-    if (view.output_bytes == 0) continue;
+    const auto [bytes, oldest, runs] = sandbox->Peek([](const SandboxView& view) {
+      return std::tuple(view.output_bytes, view.oldest_output, view.snapshot.running_jobs > 0);
+    });
+    if (bytes == 0) continue;
     Share& share = shares[sandbox->principal()];
-    share.bytes += view.output_bytes;
-    if (view.oldest_output >= share.oldest) continue;
-    share.oldest = view.oldest_output;
+    share.bytes += bytes;
+    if (runs && bytes > share.most_running) {
+      share.most_running = bytes;
+      share.running = sandbox;
+    }
+    if (oldest >= share.oldest) continue;
+    share.oldest = oldest;
     share.sandbox = sandbox;
   }
   return shares;
@@ -42,6 +51,20 @@ std::shared_ptr<Sandbox> NextToLoseOutput(const std::vector<std::shared_ptr<Sand
   // Who holds no more than an equal share loses nothing for the others.
   const auto share = limit / static_cast<std::int64_t>(shares.size());
   return most->bytes > share ? most->sandbox : nullptr;
+}
+
+std::shared_ptr<Sandbox> NextToNarrow(const std::vector<std::shared_ptr<Sandbox>>& all,
+                                      std::int64_t limit) {
+  std::int64_t total = 0;
+  std::int64_t most = 0;
+  std::shared_ptr<Sandbox> next;
+  for (const auto& [principal, share] : SharesOf(all)) {
+    total += share.bytes;
+    if (share.running == nullptr || share.bytes <= most) continue;
+    most = share.bytes;
+    next = share.running;
+  }
+  return total > limit ? next : nullptr;
 }
 
 }  // namespace sandkeep

@@ -14,4 +14,10 @@ namespace sandkeep {
 std::shared_ptr<Sandbox> NextToLoseOutput(const std::vector<std::shared_ptr<Sandbox>>& all,
                                           std::int64_t limit);
 
+// When nothing ended is left to lose: the sandbox whose running commands hold most, of the
+// principal that holds most. nullptr: all output together is within the limit, or none of it is a
+// running command's.
+std::shared_ptr<Sandbox> NextToNarrow(const std::vector<std::shared_ptr<Sandbox>>& all,
+                                      std::int64_t limit);
+
 }  // namespace sandkeep

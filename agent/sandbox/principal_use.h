@@ -13,6 +13,7 @@ namespace sandkeep {
 
 struct PrincipalUse {
   std::atomic<int> running_jobs = 0;
+  std::atomic<int> starting_jobs = 0;  // Calls that will start one, and aren't counted above yet.
   std::atomic<int> waits = 0;
 };
 

@@ -20,6 +20,7 @@ Sandbox::Sandbox(const SandboxContext& context, SandboxRow row, bool recorded,
       label_(row.label),
       volume_(row.volume),
       generation_(row.generation),
+      was_paused_(row.disk.paused),
       strand_(boost::asio::make_strand(context.executor)),
       row_(std::move(row)),
       recorded_(recorded),
@@ -43,6 +44,10 @@ Sandbox::Sandbox(const SandboxContext& context, SandboxRow row, bool recorded,
                          .created = row_.created,
                          .last_used = row_.last_used,
                          .hostname = key_.text()}} {
+  if (row_.disk.workspace >= 0) {
+    NoteDiskUse(
+        {.workspace = row_.disk.workspace, .layer = row_.disk.layer, .names = row_.disk.names});
+  }
   Publish();
 }
 
@@ -80,6 +85,14 @@ Async<void> Sandbox::ForgetJobs(absl::Time ended_before) {
 }
 
 Async<void> Sandbox::LookAgain() { return OnStrand(LookAgainHere()); }
+
+Async<bool> Sandbox::NarrowOutput() { return OnStrand(NarrowOutputHere()); }
+
+Async<bool> Sandbox::NarrowOutputHere() {
+  const absl::StatusOr<bool> narrowed = co_await jobs_->NarrowLargest();
+  Publish();
+  co_return narrowed;
+}
 
 Async<void> Sandbox::ForgetOldestOutput() { return OnStrand(ForgetOldestOutputHere()); }
 
@@ -143,11 +156,7 @@ void Sandbox::OnActivity() {
 }
 
 SandboxView Sandbox::View() const {
-  const std::lock_guard lock(view_mutex_);
-  SandboxView view = view_;
-  view.activity.holds = holds_->count();
-  view.activity.last_hold = holds_->last();
-  return view;
+  return Peek([](const SandboxView& view) { return view; });
 }
 
 Activity Sandbox::ActivityNow() const {

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/jobs/job_table.h"
@@ -71,6 +72,9 @@ struct SandboxView {
   bool paused = false;  // What ran in it waits for room on the disk.
 };
 
+// What the store keeps of it for the next agent.
+DiskRow DiskRowOf(const SandboxView& view);
+
 class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEvents {
  public:
   // `recorded`: the row is in the store and the volume exists. `warm`: a container of the pool, and
@@ -84,6 +88,15 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   const EngineName& volume() const { return volume_; }
   const Generation& generation() const { return generation_; }
   SandboxView View() const;
+  // Without a copy: for looks at every sandbox by the clock. `look` is called under a mutex, and
+  // only looks.
+  template <typename Look>
+  auto Peek(Look look) const {
+    const std::lock_guard lock(view_mutex_);
+    view_.activity.holds = holds_->count();
+    view_.activity.last_hold = holds_->last();
+    return look(std::as_const(view_));
+  }
 
   // Aborted: the sandbox was forgotten meanwhile, look for it again.
   Async<StartedJob> StartJob(JobSpec spec);
@@ -100,6 +113,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // says that they don't, they are stopped too. An empty reason: only if it is paused already.
   Async<void> PauseJobs(std::string reason, std::int64_t charged);
   Async<void> GoOn();
+  // As the last agent left it.
+  bool was_paused() const { return was_paused_; }
   // From any thread, at once.
   void NoteDiskUse(const DiskUse& use);
   // There is a workspace to write to: a sandbox that never was is made. Aborted: as StartJob.
@@ -144,6 +159,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // JOBS_DISK. A command that prints is no activity: its view is as old as its start.
   Async<void> LookAgain();
   Async<void> ForgetOldestOutput();
+  // False: its running commands hold no more than they always may.
+  Async<bool> NarrowOutput();
 
  private:
   struct SharedStart;
@@ -155,7 +172,6 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // ---- sandbox_calls.cc: the calls ----
   Async<StartedJob> StartJobHere(JobSpec spec);
   Async<StartedJob> Rejoin(JobSnapshot job);
-  absl::StatusOr<std::shared_ptr<Wait>> Admit();
   boost::asio::awaitable<void> ForgetUnused();
   StartedJob Started(JobSnapshot job, Arrival arrival, absl::Time last_used_before,
                      std::unique_ptr<JobWatcher> watcher);
@@ -176,6 +192,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<void> ForgetJobsHere(absl::Time ended_before);
   Async<void> LookAgainHere();
   Async<void> ForgetOldestOutputHere();
+  Async<bool> NarrowOutputHere();
   Async<void> Touch(absl::Time now);
   void TouchSoon();
   boost::asio::awaitable<void> WriteTouch(absl::Time used);
@@ -218,6 +235,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<void> RecordRest(Rest rest);
   void ForgetRest();
   boost::asio::awaitable<void> WriteRest(Rest rest, absl::Time since);
+
+  // Notes how what was installed comes back, as long as the container is there to be asked.
+  boost::asio::awaitable<void> NotePackages();
 
   // ---- sandbox_disk.cc: what it takes of the disk ----
   Async<void> RemoveUnusedHere(absl::Time last_used);
@@ -274,6 +294,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   const Label label_;
   const EngineName volume_;
   const Generation generation_;
+  const bool was_paused_;
   const boost::asio::any_io_executor strand_;
 
   // On the strand only.
@@ -288,6 +309,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool attached_ = false;  // The jobs have the channel of the container's init.
   bool init_broken_ = false;
   bool init_died_ = false;       // It broke off by dying: what it leaves may be started again.
+  bool ran_ = false;             // A command did, since the container was made or taken over.
+  bool files_lost_ = false;      // Its volume was gone, and the next result says so.
   bool made_anew_ = false;       // The last start found no container.
   bool frozen_by_init_ = false;  // This host's kernel doesn't freeze for us.
   bool for_room_ = false;
@@ -318,7 +341,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   const std::shared_ptr<PrincipalUse> use_;
 
   mutable std::mutex view_mutex_;
-  SandboxView view_;
+  mutable SandboxView view_;  // Its holds are as of the last look.
 };
 
 // As long as one lives, a call that would use the running container waits for the lock.

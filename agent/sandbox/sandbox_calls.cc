@@ -10,6 +10,30 @@
 #include "common/strings.h"
 
 namespace sandkeep {
+namespace {
+
+// A command that is about to start, counted from its admission on: of many calls at once no more
+// are let through than there may be commands.
+class StartSeat {
+ public:
+  explicit StartSeat(PrincipalUse& use) : use_(use), ahead_(use.starting_jobs.fetch_add(1)) {}
+  StartSeat(const StartSeat&) = delete;
+  StartSeat& operator=(const StartSeat&) = delete;
+  ~StartSeat() { --use_.starting_jobs; }
+
+  bool is_over() const { return use_.running_jobs + ahead_ >= kMaxRunningJobsEach; }
+
+ private:
+  PrincipalUse& use_;
+  const int ahead_;
+};
+
+absl::Status TooManyJobs() {
+  return absl::ResourceExhaustedError(
+      StrCat(kMaxRunningJobsEach, " of your commands run already: stop some, or wait for them"));
+}
+
+}  // namespace
 
 // A StartJob in flight: as long as it lives, the sandbox is busy. On the strand; it may end after
 // the manager, when the executor drops what it still has.
@@ -49,7 +73,9 @@ Async<StartedJob> Sandbox::StartJobHere(JobSpec spec) {
   absl::StatusOr<JobSnapshot> known = jobs_->Find(spec.id);
   if (known.ok()) co_return co_await Rejoin(*std::move(known));
   // Whatever may be refused is, before anything is started.
-  absl::StatusOr<std::shared_ptr<Wait>> wait = Admit();
+  const StartSeat seat(*use_);
+  absl::StatusOr<std::shared_ptr<Wait>> wait = TakeWait();
+  if (seat.is_over()) wait = TooManyJobs();
   if (!wait.ok()) {
     co_await ForgetUnused();
     co_return wait.status();
@@ -67,6 +93,9 @@ Async<StartedJob> Sandbox::StartJobHere(JobSpec spec) {
     co_return absl::UnavailableError("the sandbox is being ended again and again: try again");
   }
   CO_ASSIGN_OR_RETURN(JobSnapshot job, std::move(begun));
+  ran_ = true;
+  // From here on it counts as running.
+  OnActivity();
   CO_ASSIGN_OR_RETURN(std::unique_ptr<JobWatcher> watcher, jobs_->Watch(job.id, 0, true));
   watcher = HoldWith(*std::move(wait), std::move(watcher));
   co_return Started(std::move(job), arrival, last_used_before, std::move(watcher));
@@ -79,12 +108,6 @@ Async<StartedJob> Sandbox::Rejoin(JobSnapshot job) {
   // As for who waits for it.
   if (job.state != JobState::kEnded) (co_await ThawNowHere()).IgnoreError();
   co_return Started(std::move(job), Arrival::kRunning, last_used_before, std::move(watcher));
-}
-
-absl::StatusOr<std::shared_ptr<Sandbox::Wait>> Sandbox::Admit() {
-  if (use_->running_jobs < kMaxRunningJobsEach) return TakeWait();
-  return absl::ResourceExhaustedError(
-      StrCat(kMaxRunningJobsEach, " of your commands run already: stop some, or wait for them"));
 }
 
 // One that was made for a call which is refused: its name and its container are free again.
@@ -102,6 +125,13 @@ StartedJob Sandbox::Started(JobSnapshot job, Arrival arrival, absl::Time last_us
     notes.push_back(StrCat("this command was cut off when its container ended: ", head));
   }
   while (std::optional<std::string> news = jobs_->TakeNews()) notes.push_back(*std::move(news));
+  if (std::exchange(files_lost_, false)) {
+    arrival = Arrival::kNew;
+    notes.emplace_back("the files of this sandbox were removed by hand, on its host");
+  }
+  if (arrival == Arrival::kRebuilt && !row_.reinstall.empty()) {
+    notes.push_back(StrCat("what had been installed comes back by: ", row_.reinstall));
+  }
   SandboxSnapshot now = View().snapshot;
   // The view may be of the moment before this job was added.
   now.running_jobs = jobs_->running();

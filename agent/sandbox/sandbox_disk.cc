@@ -9,6 +9,13 @@
 
 namespace sandkeep {
 
+DiskRow DiskRowOf(const SandboxView& view) {
+  return {.workspace = view.disk.workspace,
+          .layer = view.disk.layer,
+          .names = view.disk.names,
+          .paused = view.paused};
+}
+
 Async<void> Sandbox::RemoveUnused(absl::Time last_used) {
   return OnStrand(RemoveUnusedHere(last_used));
 }

@@ -84,6 +84,7 @@ Async<void> Sandbox::ForgetWithVolume() {
 Async<void> Sandbox::RemoveContainer(Outcome lost) {
   co_await EndJobs(std::move(lost));
   if (!row_.container) co_return absl::OkStatus();
+  co_await NotePackages();
   absl::Status removed = co_await RemoveReplaced();
   if (removed.ok()) removed = co_await context_.runtime.Remove(*row_.container);
   if (!removed.ok()) {
@@ -92,7 +93,9 @@ Async<void> Sandbox::RemoveContainer(Outcome lost) {
     SetBroken(/*died=*/false);
     co_return removed;
   }
+  context_.files.Drop(*row_.container);
   row_.container.reset();
+  ran_ = false;
   LogFailure("sandbox.row_stale", co_await context_.store.SetContainer(key_, row_.container));
   ForgetRest();
   ReleaseSlot();

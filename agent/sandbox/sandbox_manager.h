@@ -164,7 +164,7 @@ struct RemovedSandbox {
 
 // One line of garbage collection: what would be, or was, removed and why.
 struct GarbageDecision {
-  enum class Kind { kVolume, kContainer, kSpool } kind;
+  enum class Kind { kVolume, kContainer, kSpool, kImage } kind;
   std::string name;
   bool remove = false;
   std::string reason;

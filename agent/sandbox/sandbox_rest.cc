@@ -8,11 +8,20 @@
 
 #include "agent/sandbox/capacity.h"
 #include "agent/sandbox/lost.h"
+#include "agent/sandbox/packages.h"
 #include "agent/sandbox/registry.h"
 #include "agent/sandbox/sandbox.h"
+#include "common/pause.h"
 #include "common/status_macros.h"
 
 namespace sandkeep {
+namespace {
+
+// Records take milliseconds, unless the disk is full: then nothing is better for waiting.
+constexpr std::chrono::milliseconds kRecordPause{2};
+constexpr int kRecordLooks = 50;
+
+}  // namespace
 
 Async<bool> Sandbox::MakeRoom() { return OnStrand(MakeRoomHere()); }
 Async<void> Sandbox::FreezeNow() { return OnStrand(FreezeNowHere()); }
@@ -136,6 +145,12 @@ Async<bool> Sandbox::ResumeHere() {
 
 Async<void> Sandbox::FreezeLocked(bool for_room) {
   const RestGuard resting(*this);
+  // A frozen init tells the next agent of no end that this one hadn't recorded yet.
+  for (int looks = 0; looks < kRecordLooks && !jobs_->all_recorded(); ++looks) {
+    co_await Pause(kRecordPause);
+  }
+  // For another's sake it is frozen at once.
+  if (!for_room) co_await NotePackages();
   absl::Status frozen = co_await RecordRest(Rest::kFrozen);
   if (frozen.ok()) frozen = co_await SuspendContainer();
   // Its init may have ended meanwhile.
@@ -192,6 +207,23 @@ Async<void> Sandbox::StopLocked(Outcome lost) {
   ReleaseSlot();
   SetState(SandboxState::kStopped);
   co_return absl::OkStatus();
+}
+
+boost::asio::awaitable<void> Sandbox::NotePackages() {
+  if (!row_.container || !recorded_) co_return;
+  const absl::StatusOr<InstalledPackages> found =
+      co_await FindInstalled(context_.files, context_.disk, *row_.container);
+  if (!found.ok()) {
+    if (!absl::IsNotFound(found.status())) LogFailure("sandbox.packages_unknown", found.status());
+    co_return;
+  }
+  std::string command = ReinstallCommand(*found);
+  // In one that was made anew and not used yet nothing is installed, but may still be missed.
+  const bool unused = command.empty() && !ran_;
+  if (unused || command == row_.reinstall) co_return;
+  row_.reinstall = std::move(command);
+  LogFailure("sandbox.packages_not_written",
+             co_await context_.store.SetReinstall(key_, row_.reinstall));
 }
 
 Async<void> Sandbox::RecordRest(Rest rest) {

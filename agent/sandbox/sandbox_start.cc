@@ -111,6 +111,7 @@ Async<void> Sandbox::TryCreate() {
   CO_RETURN_IF_ERROR(co_await PrepareDisk());
   CO_RETURN_IF_ERROR(co_await TakeSlot(SandboxState::kStarting));
   SandboxRow intent = row_;
+  intent.disk = Peek(DiskRowOf);
   intent.container = warm_ ? warm_->running.name : EngineName::Make(context_.random);
   CO_RETURN_IF_ERROR(co_await context_.store.PutSandbox(intent));
   row_.container = intent.container;
@@ -120,6 +121,15 @@ Async<void> Sandbox::TryCreate() {
     CO_RETURN_IF_ERROR(co_await context_.runtime.CreateVolume(volume_, BindingText()));
     volume_exists_ = true;
   }
+  const absl::Status launched = co_await Launch();
+  if (!absl::IsNotFound(launched)) co_return launched;
+  const absl::StatusOr<UniqueFd> volume = co_await context_.runtime.OpenVolume(volume_);
+  if (!absl::IsNotFound(volume.status())) co_return launched;
+  // Somebody removed it by hand: its files are gone, but the sandbox need not be.
+  LogFailure("sandbox.volume_lost", launched);
+  CO_RETURN_IF_ERROR(co_await context_.runtime.CreateVolume(volume_, BindingText()));
+  files_lost_ = true;
+  context_.files.Drop(volume_);
   co_return co_await Launch();
 }
 

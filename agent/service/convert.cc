@@ -117,6 +117,8 @@ v1::CollectGarbageResponse::Decision::Kind KindOf(GarbageDecision::Kind kind) {
       return v1::CollectGarbageResponse::Decision::CONTAINER;
     case GarbageDecision::Kind::kSpool:
       return v1::CollectGarbageResponse::Decision::SPOOL;
+    case GarbageDecision::Kind::kImage:
+      return v1::CollectGarbageResponse::Decision::IMAGE;
   }
   return v1::CollectGarbageResponse::Decision::KIND_UNSPECIFIED;
 }

@@ -152,7 +152,12 @@ void BindSandbox(Statement& statement, const SandboxRow& row) {
   statement.Bind(7, TimeColumn(row.created))
       .Bind(8, TimeColumn(row.last_used))
       .Bind(9, RestColumn(row.rest))
-      .Bind(10, TimeColumn(row.rest_since));
+      .Bind(10, TimeColumn(row.rest_since))
+      .BindText(11, row.reinstall)
+      .Bind(12, row.disk.workspace)
+      .Bind(13, row.disk.layer)
+      .Bind(14, row.disk.names)
+      .Bind(15, row.disk.paused);
 }
 
 void BindJob(Statement& statement, const JobRow& row) {
@@ -195,6 +200,11 @@ absl::StatusOr<SandboxRow> ReadSandbox(const Statement& statement) {
       .last_used = TimeOf(statement.Int(7)),
       .rest = rest,
       .rest_since = TimeOf(statement.Int(9)),
+      .reinstall = statement.Text(10),
+      .disk = {.workspace = statement.Int(11),
+               .layer = statement.Int(12),
+               .names = statement.Int(13),
+               .paused = statement.Int(14) != 0},
   };
 }
 

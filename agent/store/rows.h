@@ -11,7 +11,8 @@
 namespace sandkeep {
 
 inline constexpr std::string_view kSandboxColumns =
-    "key, principal, label, generation, volume, container, created, last_used, rest, rest_since";
+    "key, principal, label, generation, volume, container, created, last_used, rest, rest_since, "
+    "reinstall, workspace_bytes, layer_bytes, names, paused";
 inline constexpr std::string_view kWarmColumns = "container, volume";
 inline constexpr std::string_view kJobColumns =
     "id, sandbox, state, command_head, started, ended, merge_streams, stdin_open, stdout_inode, "

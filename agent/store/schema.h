@@ -95,6 +95,13 @@ SELECT sandbox, id, state, command_head, started, ended, merge_streams, stdin_op
 
 DROP TABLE old_jobs;
 )sql",
+    R"sql(
+ALTER TABLE sandboxes ADD COLUMN reinstall TEXT NOT NULL DEFAULT '';
+ALTER TABLE sandboxes ADD COLUMN workspace_bytes INTEGER NOT NULL DEFAULT -1;
+ALTER TABLE sandboxes ADD COLUMN layer_bytes INTEGER NOT NULL DEFAULT -1;
+ALTER TABLE sandboxes ADD COLUMN names INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sandboxes ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+)sql",
 };
 
 }  // namespace sandkeep

@@ -123,6 +123,26 @@ Async<void> SqliteStore::SetRest(SandboxKey key, Rest rest, absl::Time since) {
   return OnThread(std::move(body));
 }
 
+Async<void> SqliteStore::SetReinstall(SandboxKey key, std::string command) {
+  auto body = [this, key = std::move(key), command = std::move(command)]() -> absl::Status {
+    ASSIGN_OR_RETURN(Statement set,
+                     db_.quick.Prepare("UPDATE sandboxes SET reinstall = ?2 WHERE key = ?1"));
+    return set.BindText(1, key.text()).BindText(2, command).Run();
+  };
+  return OnThread(std::move(body));
+}
+
+Async<void> SqliteStore::SetDisk(SandboxKey key, DiskRow disk) {
+  auto body = [this, key = std::move(key), disk]() -> absl::Status {
+    ASSIGN_OR_RETURN(Statement set, db_.quick.Prepare("UPDATE sandboxes SET workspace_bytes = ?2, "
+                                                      "layer_bytes = ?3, names = ?4, paused = ?5 "
+                                                      "WHERE key = ?1"));
+    set.BindText(1, key.text()).Bind(2, disk.workspace).Bind(3, disk.layer);
+    return set.Bind(4, disk.names).Bind(5, disk.paused).Run();
+  };
+  return OnThread(std::move(body));
+}
+
 Async<void> SqliteStore::DeleteSandbox(SandboxKey key) {
   auto body = [this, key = std::move(key)]() -> absl::Status {
     return db_.durable.Transact([&]() -> absl::Status {

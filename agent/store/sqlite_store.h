@@ -27,6 +27,8 @@ class SqliteStore : public Store {
   Async<void> SetContainer(SandboxKey key, std::optional<EngineName> container) override;
   Async<void> TouchSandbox(SandboxKey key, absl::Time last_used) override;
   Async<void> SetRest(SandboxKey key, Rest rest, absl::Time since) override;
+  Async<void> SetReinstall(SandboxKey key, std::string command) override;
+  Async<void> SetDisk(SandboxKey key, DiskRow disk) override;
   Async<void> DeleteSandbox(SandboxKey key) override;
   Async<std::vector<WarmRow>> LoadWarm() override;
   Async<void> PutWarm(WarmRow row) override;

@@ -28,6 +28,16 @@ namespace sandkeep {
 // How a sandbox that nobody uses waits, or is about to.
 enum class Rest { kNone, kFrozen, kStopped };
 
+// What was last seen of a sandbox on the disk.
+struct DiskRow {
+  std::int64_t workspace = -1;  // -1: nothing yet.
+  std::int64_t layer = -1;
+  std::int64_t names = 0;
+  bool paused = false;  // What ran in it waited for room.
+
+  friend bool operator==(const DiskRow&, const DiskRow&) = default;
+};
+
 struct SandboxRow {
   SandboxKey key;
   PrincipalId principal;
@@ -39,6 +49,9 @@ struct SandboxRow {
   absl::Time last_used;
   Rest rest = Rest::kNone;
   absl::Time rest_since = absl::InfinitePast();
+  // The command that brings back what was installed in its container, as far as that is known.
+  std::string reinstall = {};
+  DiskRow disk = {};
 };
 
 // A container that was started for nobody yet, or is about to be, and its volume.
@@ -86,6 +99,8 @@ class Store {
   virtual Async<void> TouchSandbox(SandboxKey key, absl::Time last_used) = 0;
   // As quick: every container of a machine that lost its power is stopped, whatever stands here.
   virtual Async<void> SetRest(SandboxKey key, Rest rest, absl::Time since) = 0;
+  virtual Async<void> SetReinstall(SandboxKey key, std::string command) = 0;
+  virtual Async<void> SetDisk(SandboxKey key, DiskRow disk) = 0;
   // With the rows of its jobs.
   virtual Async<void> DeleteSandbox(SandboxKey key) = 0;
 

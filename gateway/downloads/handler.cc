@@ -89,14 +89,14 @@ bool AsksOnlyWhether(const http::Request& request) {
 }
 
 // Never shown in a browser: a sandbox's program wrote it.
-http::Response OutputHead(const JobId& job, std::string_view beginning) {
+http::Response OutputHead(const LinkedOutput& job, std::string_view beginning) {
   const bool text = beginning.find('\0') == std::string_view::npos;
   http::Response response;
   response.headers.push_back(
       {"Content-Type", text ? "text/plain; charset=utf-8" : "application/octet-stream"});
   response.headers.push_back(
-      {"Content-Disposition",
-       StrCat("attachment; filename=\"output-", job.hex(), text ? ".txt\"" : ".bin\"")});
+      {"Content-Disposition", StrCat("attachment; filename=\"", job.errors ? "stderr-" : "output-",
+                                     job.id.hex(), text ? ".txt\"" : ".bin\"")});
   response.headers.push_back({"Cache-Control", "private, no-store"});
   return response;
 }
@@ -128,7 +128,7 @@ Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
   CO_ASSIGN_OR_RETURN(const KnownOwner known, co_await std::move(asking));
   if (!keys_.HasPrincipal(known.principal)) co_return WrongLink();
   const LinkOwner owner{.principal = known.principal, .generation = known.generation};
-  std::optional<JobId> job;
+  std::optional<LinkedOutput> job;
   LinkVerdict verdict = signer_.Judge(claim, owner);
   if (verdict == LinkVerdict::kWrong && claim.job().has_value()) {
     job = claim.job();
@@ -224,10 +224,11 @@ asio::awaitable<void> DownloadHandler::SendFolder(http::Exchange& exchange, Link
 // What the job has printed by now, as it is. Not a file: it has no length that could be told
 // before, since it may go on and parts of it may be dropped, and so no ranges.
 asio::awaitable<void> DownloadHandler::SendOutput(http::Exchange& exchange, SandboxKey key,
-                                                  JobId job) {
+                                                  LinkedOutput job) {
   agent::v1::ReadOutputRequest read;
   read.mutable_sandbox()->set_key(key.text());
-  read.set_job_id(job.bytes());
+  read.set_job_id(job.id.bytes());
+  if (job.errors) read.set_stream(agent::v1::STDERR);
   read.set_limit(kMaxReadOutputBytes);
   absl::StatusOr<agent::v1::ReadOutputResponse> part = co_await agent_.ReadOutput(read);
   if (!part.ok()) {
@@ -247,7 +248,7 @@ asio::awaitable<void> DownloadHandler::SendOutput(http::Exchange& exchange, Sand
     part = co_await agent_.ReadOutput(read);
   }
   // Cut off, so that nobody takes a part for the whole.
-  if (!part.ok()) Log(Severity::kWarning, "download.output_cut", {{"job", job.hex()}});
+  if (!part.ok()) Log(Severity::kWarning, "download.output_cut", {{"job", job.id.hex()}});
   if (going && part.ok()) co_await exchange.End();
 }
 

@@ -40,7 +40,7 @@ class DownloadHandler : public http::Handler {
   struct Target {
     LinkClaim claim;
     std::string generation;  // Of the volume that it is for.
-    std::optional<JobId> job;
+    std::optional<LinkedOutput> job;
     std::optional<ArchivedFolder> folder;
     bool expired = false;  // Good for nothing but the rest of a file.
   };
@@ -68,7 +68,8 @@ class DownloadHandler : public http::Handler {
   Validators ValidatorsOf(const LinkClaim& claim, const agent::v1::FileInfo& info) const;
   boost::asio::awaitable<void> SendFolder(http::Exchange& exchange, LinkClaim claim,
                                           ArchivedFolder folder);
-  boost::asio::awaitable<void> SendOutput(http::Exchange& exchange, SandboxKey key, JobId job);
+  boost::asio::awaitable<void> SendOutput(http::Exchange& exchange, SandboxKey key,
+                                          LinkedOutput job);
 
   AgentClient& agent_;
   const LinkSigner& signer_;

@@ -25,6 +25,8 @@ constexpr std::string_view kStampTag = "sandkeep-etag-1";
 constexpr std::size_t kStampBytes = 8;
 // Before a job's id, where a file has its path.
 constexpr std::string_view kJobs = ".jobs/";
+// Behind it, where its stderr is meant.
+constexpr std::string_view kErrors = ".stderr";
 // Until the year 33658.
 constexpr std::size_t kMaxExpiryDigits = 12;
 
@@ -109,13 +111,16 @@ std::optional<LinkClaim> LinkClaim::Parse(std::string_view rest) {
                    .path = *std::move(path)};
 }
 
-std::optional<JobId> LinkClaim::job() const {
+std::optional<LinkedOutput> LinkClaim::job() const {
   std::string_view name = path.bytes();
   if (name.substr(0, kJobs.size()) != kJobs) return std::nullopt;
   name.remove_prefix(kJobs.size());
+  const std::size_t stem = name.size() - std::min(name.size(), kErrors.size());
+  const bool errors = name.substr(stem) == kErrors;
+  if (errors) name = name.substr(0, stem);
   absl::StatusOr<JobId> id = JobId::FromHex(name);
   if (!id.ok()) return std::nullopt;
-  return *std::move(id);
+  return LinkedOutput{*std::move(id), errors};
 }
 
 std::optional<ArchivedFolder> LinkClaim::folder() const {
@@ -180,7 +185,8 @@ bool LinkSigner::MayBeResumed(const LinkClaim& claim) const {
 std::string LinkSigner::MakeAs(std::string_view tag, std::string_view public_base,
                                const mcp::LinkTarget& target, std::string_view path) const {
   const std::shared_ptr<const LinkSecrets> secrets = book_.Snapshot();
-  const std::int64_t expiry = absl::ToUnixSeconds(clock_.Now() + absl::FromChrono(lifetime_));
+  const std::int64_t expiry =
+      absl::ToUnixSeconds(clock_.Now() + absl::FromChrono(LifetimeFor(target)));
   const Signed link{.tag = tag,
                     .generation = target.generation,
                     .key = target.key,
@@ -202,8 +208,9 @@ std::string LinkSigner::MakeForFolder(std::string_view public_base, const mcp::L
 }
 
 std::string LinkSigner::MakeForJob(std::string_view public_base, const mcp::LinkTarget& target,
-                                   const JobId& job) {
-  return MakeAs(kOutputTag, public_base, target, StrCat(kJobs, job.hex()));
+                                   const JobId& job, bool errors) {
+  return MakeAs(kOutputTag, public_base, target,
+                StrCat(kJobs, job.hex(), errors ? kErrors : std::string_view()));
 }
 
 }  // namespace sandkeep

@@ -25,6 +25,13 @@ struct ArchivedFolder {
   mcp::ArchiveFormat format = mcp::ArchiveFormat::kZip;
 };
 
+struct LinkedOutput {
+  JobId id;
+  bool errors = false;  // Its stderr, where that is a stream of its own.
+
+  friend bool operator==(const LinkedOutput&, const LinkedOutput&) = default;
+};
+
 // What a link says, before anything of it is believed.
 struct LinkClaim {
   absl::Time expiry;
@@ -36,7 +43,7 @@ struct LinkClaim {
   static std::optional<LinkClaim> Parse(std::string_view rest);
 
   // The job of whose output the path is the name; nullopt: it is a file's.
-  std::optional<JobId> job() const;
+  std::optional<LinkedOutput> job() const;
   // The folder of whose archive the path is the name.
   std::optional<ArchivedFolder> folder() const;
 };
@@ -49,12 +56,25 @@ struct LinkOwner {
   std::string_view generation;
 };
 
+// SANDBOX_LINK_TTL, whose default is the profile's; the agent says which one that is.
+struct LinkLifetimes {
+  explicit LinkLifetimes(std::chrono::seconds both) : conversation(both), persistent(both) {}
+  LinkLifetimes(std::chrono::seconds in_conversation, std::chrono::seconds in_persistent)
+      : conversation(in_conversation), persistent(in_persistent) {}
+
+  std::chrono::seconds conversation;
+  std::chrono::seconds persistent;
+};
+
 class LinkSigner : public mcp::LinkMaker {
  public:
   // Both outlive it. `download_base`: where all links lead; empty: to the base they are asked for.
-  LinkSigner(const LinkBook& book, std::chrono::seconds lifetime, const Clock& clock,
+  LinkSigner(const LinkBook& book, LinkLifetimes lifetimes, const Clock& clock,
              std::string download_base = {})
-      : book_(book), lifetime_(lifetime), clock_(clock), download_base_(std::move(download_base)) {}
+      : book_(book),
+        lifetimes_(lifetimes),
+        clock_(clock),
+        download_base_(std::move(download_base)) {}
 
   // An expired link is told from a wrong one only if its signature is right.
   // A job's output is another thing than a file of that path, and so is a folder's archive.
@@ -74,8 +94,10 @@ class LinkSigner : public mcp::LinkMaker {
   std::string MakeForFolder(std::string_view public_base, const mcp::LinkTarget& target,
                             std::string_view path, mcp::ArchiveFormat format) override;
   std::string MakeForJob(std::string_view public_base, const mcp::LinkTarget& target,
-                         const JobId& job) override;
-  std::chrono::seconds lifetime() const override { return lifetime_; }
+                         const JobId& job, bool errors) override;
+  std::chrono::seconds LifetimeFor(const mcp::LinkTarget& target) const override {
+    return target.persistent ? lifetimes_.persistent : lifetimes_.conversation;
+  }
 
  private:
   LinkVerdict JudgeAs(std::string_view tag, const LinkClaim& claim, const LinkOwner& owner) const;
@@ -83,7 +105,7 @@ class LinkSigner : public mcp::LinkMaker {
                      const mcp::LinkTarget& target, std::string_view path) const;
 
   const LinkBook& book_;
-  const std::chrono::seconds lifetime_;
+  const LinkLifetimes lifetimes_;
   const Clock& clock_;
   const std::string download_base_;
 };

@@ -150,6 +150,32 @@ absl::StatusOr<Secret> KeyTable::Add(std::string_view name, Random& random, cons
   return key;
 }
 
+absl::StatusOr<std::string> KeyTable::PrincipalWithKey(const Secret& key) {
+  ASSIGN_OR_RETURN(Statement find,
+                   db_.Prepare("SELECT principal FROM access_keys WHERE hash = ?1"));
+  ASSIGN_OR_RETURN(const bool found, find.BindBlob(1, HashAccessKey(key.Reveal())).Step());
+  return found ? find.Text(0) : std::string();
+}
+
+absl::StatusOr<bool> KeyTable::GiveOwner(const Secret& key, Random& random, const Clock& clock) {
+  const std::int64_t now_ms = absl::ToUnixMillis(clock.Now());
+  bool replaced = false;
+  RETURN_IF_ERROR(db_.Transact([&]() -> absl::Status {
+    RETURN_IF_ERROR(DropEnded(now_ms));
+    ASSIGN_OR_RETURN(const std::string owner, FindOrMakePrincipal(kOwnerName, random, now_ms));
+    ASSIGN_OR_RETURN(const std::string holder, PrincipalWithKey(key));
+    if (holder == owner) return absl::OkStatus();
+    if (!holder.empty()) {
+      return absl::AlreadyExistsError("SANDBOX_API_KEY is a key that somebody else has already");
+    }
+    const absl::Status dropped = RemoveDevice(kOwnerName, kOwnerDevice);
+    if (!dropped.ok() && !absl::IsNotFound(dropped)) return dropped;
+    replaced = dropped.ok();
+    return Insert(key, owner, std::string(kOwnerDevice), now_ms);
+  }));
+  return replaced;
+}
+
 absl::StatusOr<std::string> KeyTable::DeviceToRotate(const std::string& principal,
                                                      std::string_view name,
                                                      const std::optional<std::string>& wanted) {

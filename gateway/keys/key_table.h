@@ -26,6 +26,10 @@
 
 namespace sandkeep {
 
+// Whose SANDBOX_API_KEY is, and the device that it stands under.
+inline constexpr std::string_view kOwnerName = "owner";
+inline constexpr std::string_view kOwnerDevice = "SANDBOX_API_KEY";
+
 // Whose a key is.
 struct KeyOwner {
   PrincipalId principal;
@@ -71,6 +75,10 @@ class KeyTable {
   absl::StatusOr<Secret> Rotate(std::string_view name, const std::optional<std::string>& device,
                                 absl::Duration overlap, Random& random, const Clock& clock);
 
+  // Makes `key` the one that SANDBOX_API_KEY says: a key of kOwnerName, in place of the one that it
+  // said before. True: there was another one before. AlreadyExists: it is somebody else's key.
+  absl::StatusOr<bool> GiveOwner(const Secret& key, Random& random, const Clock& clock);
+
   struct Key {
     std::string device;
     std::int64_t created_ms = 0;
@@ -108,6 +116,8 @@ class KeyTable {
   absl::StatusOr<std::vector<Key>> KeysOf(const std::string& principal);
   absl::Status Insert(const Secret& key, const std::string& principal, const std::string& device,
                       std::int64_t now_ms);
+  // Empty: nobody's.
+  absl::StatusOr<std::string> PrincipalWithKey(const Secret& key);
   absl::Status DropEnded(std::int64_t now_ms);
 
   Database db_;

@@ -31,6 +31,9 @@ struct CallContext {
   // The sandbox's normalised label, as soon as the tool knows it: errors name it.
   std::string sandbox = {};
 
+  // By a tool of the persistent profile, which has one sandbox a principal, at /sandbox.
+  bool persistent = false;
+
   const PrincipalId& principal() const { return request.caller.principal; }
   // Empty: the client said nothing of it.
   std::string_view session() const { return request.session; }

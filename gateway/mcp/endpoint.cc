@@ -278,7 +278,8 @@ class RealEndpoint : public Endpoint {
             .progress = progress,
             .events = events,
             .answers = std::move(round.answers),
-            .state = std::move(round.state)};
+            .state = std::move(round.state),
+            .persistent = IsPersistent(host_.Last().get())};
   }
 
   Answer Ask(const CallContext& context, const Message& message, const Questions& questions,

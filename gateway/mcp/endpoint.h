@@ -90,25 +90,26 @@ struct LinkTarget {
   std::string_view principal;
   std::string_view key;
   std::string_view generation;
+  bool persistent = false;  // The profile, which decides how long a link lives.
 };
 
-// Makes signed links; the downloads folder has the real one.
 enum class ArchiveFormat { kZip, kTar };
 
+// Makes signed links; the downloads folder has the real one.
 class LinkMaker {
  public:
   virtual ~LinkMaker() = default;
-  // The whole URL for a file, and how long it lives.
+  // The whole URL for a file.
   virtual std::string Make(std::string_view public_base, const LinkTarget& target,
                            std::string_view path) = 0;
   // The same for a folder, as an archive of all that is in it when the link is used. An empty path:
   // the workspace.
   virtual std::string MakeForFolder(std::string_view public_base, const LinkTarget& target,
                                     std::string_view path, ArchiveFormat format) = 0;
-  // The same for all that a job printed, as it is.
+  // The same for all that a job printed, as it is; of one with two streams, one of them.
   virtual std::string MakeForJob(std::string_view public_base, const LinkTarget& target,
-                                 const JobId& job) = 0;
-  virtual std::chrono::seconds lifetime() const = 0;
+                                 const JobId& job, bool errors) = 0;
+  virtual std::chrono::seconds LifetimeFor(const LinkTarget& target) const = 0;
 };
 
 struct EndpointSettings {

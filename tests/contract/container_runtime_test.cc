@@ -299,6 +299,11 @@ TEST_P(ContainerRuntimeTest, AContainersLayerIsHandedOverAndAMissingOnesIsNot) {
   EXPECT_NE(of_layer.st_ino, of_volume.st_ino);
 }
 
+TEST_P(ContainerRuntimeTest, OldImagesAreListedAndOneThatIsGoneIsNoErrorToRemove) {
+  EXPECT_TRUE(runner_.Await(runtime_->ListOldImages()).ok());
+  EXPECT_TRUE(runner_.Await(runtime_->RemoveImage(std::string(64, '0'))).ok());
+}
+
 TEST_P(ContainerRuntimeTest, AMissingVolumeIsNotMadeUp) {
   EXPECT_TRUE(absl::IsNotFound(runner_.Await(runtime_->OpenVolume(volume_)).status()));
   EXPECT_TRUE(absl::IsNotFound(Start().status()));

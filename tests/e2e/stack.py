@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import secrets
 import shutil
 import signal
@@ -71,15 +72,20 @@ def wait_for(what, condition, seconds=START_SECONDS):
 
 
 class Stack:
-    def __init__(self, agent_settings=None, gateway_settings=None, gateway_program=EXECUTABLES["sandkeep-gateway"]):
+    def __init__(self, agent_settings=None, gateway_settings=None, gateway_program=EXECUTABLES["sandkeep-gateway"], env_file=None):
+        """`env_file`: the text of one for both processes, which then have no settings but its and those given here."""
         self.id = secrets.token_hex(4)
         self.state = pathlib.Path("/var/lib") / f"sandkeep-test-{self.id}"
         self.run = pathlib.Path("/run") / f"sandkeep-test-{self.id}"
         self.socket = self.run / "agent.sock"
-        self.port = free_port()
-        self.agent_settings = {"SANDBOX_NETWORK": "full", "SANDBOX_MAX": "8", "SANDBOX_MIN_FREE": "256m", "SANDBOX_WARM": "0",
+        self.env_file = env_file
+        self.named_port = re.search(r"(?m)^SANDBOX_PORT=(\d+)$", env_file or "")
+        self.port = int(self.named_port[1]) if self.named_port else free_port()
+        usual = env_file is None
+        self.agent_settings = {"SANDBOX_NETWORK": "full",
+                               **({"SANDBOX_MAX": "8", "SANDBOX_MIN_FREE": "256m", "SANDBOX_WARM": "0"} if usual else {}),
                                **(agent_settings or {})}
-        self.gateway_settings = {"REQUEST_RATE": "0", **(gateway_settings or {})}
+        self.gateway_settings = {**({"REQUEST_RATE": "0"} if usual else {}), **(gateway_settings or {})}
         self.programs = {**EXECUTABLES, "sandkeep-gateway": gateway_program}
         self.agent = None
         self.gateway = None
@@ -114,6 +120,8 @@ class Stack:
             folder = self.state / name
             folder.mkdir(mode=0o700)
             shutil.chown(folder, user, user)
+        if self.env_file is not None:
+            (self.state / "sandkeep.env").write_text(self.env_file)
         self.run.mkdir(mode=0o750)
         shutil.chown(self.run, "sandkeep", "sandkeep-api")
         os.chmod(self.run, 0o2750)
@@ -148,19 +156,23 @@ class Stack:
                      "AGENT_SOCKET": str(self.socket), "INIT_PATH": str(bin_dir / "sandkeep-init"),
                      "FILES_PATH": str(bin_dir / "sandkeep-files"),
                      "IMAGER_PATH": str(bin_dir / "sandkeep-imager"), **self.agent_settings, **settings}
-        self.agent = self._launch("agent", "sandkeep", variables, bin_dir / "sandkeep-agent")
+        self.agent = self._launch("agent", "sandkeep", variables, bin_dir / "sandkeep-agent", *self._env_file_flag())
         if wait:
             self._wait_for("agent", self.agent, lambda: self.ctl("info", check=False).returncode == 0)
 
     def start_gateway(self, wait=True, **settings):
         variables = self._gateway_variables() | settings
-        self.gateway = self._launch("gateway", "sandkeep-gw", variables, self.state / "bin" / "sandkeep-gateway")
+        self.gateway = self._launch("gateway", "sandkeep-gw", variables, self.state / "bin" / "sandkeep-gateway",
+                                    *self._env_file_flag())
         if wait:
             self._wait_for("gateway", self.gateway, self.gateway_answers)
 
+    def _env_file_flag(self):
+        return [] if self.env_file is None else [f"--env_file={self.state / 'sandkeep.env'}"]
+
     def _gateway_variables(self):
         return {"STATE_DIR": str(self.state / "gateway"), "AGENT_SOCKET": str(self.socket),
-                "SANDBOX_PORT": str(self.port), **self.gateway_settings}
+                **({} if self.named_port else {"SANDBOX_PORT": str(self.port)}), **self.gateway_settings}
 
     def _wait_for(self, name, process, condition):
         def answers():

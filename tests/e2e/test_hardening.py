@@ -1,6 +1,7 @@
 """What the list of system calls closes is closed, and everything that people do in a sandbox still works."""
 
 import pytest
+from stack import wait_for
 
 PROBE = r"""
 import ctypes, errno, os, socket, sys
@@ -60,6 +61,30 @@ def test_what_reaches_the_kernel_or_other_sandboxes_is_closed(alice, shared_labe
     assert len(lines) == 22, output
     assert not [name for name, result in lines.items() if result == "OPEN"], output
     assert {lines[name] for name in ("clone3", "io_uring", "unshare-user", "keyctl")} == {"ENOSYS"}, output
+
+
+TAKE_INOTIFY = """
+import ctypes, errno, time
+libc = ctypes.CDLL(None, use_errno=True)
+held = 0
+while libc.inotify_init() >= 0:
+    held += 1
+print(held, errno.errorcode[ctypes.get_errno()], flush=True)
+time.sleep(1000)
+"""
+
+
+def test_no_sandbox_uses_up_what_its_neighbours_watch_files_with(alice, label):
+    """They share one user of the host, which may have so many; the kernel has a limit for each sandbox beside that."""
+    of_host = int(open("/proc/sys/fs/inotify/max_user_instances").read())
+    alice.output(label, "cat >take.py", stdin=TAKE_INOTIFY)
+    limit = "cat /proc/sys/user/max_inotify_instances"
+    wait_for("the limit to be set", lambda: int(alice.output(label, limit)) < of_host, 20)
+    taking = alice.run(label, "exec python3 take.py", wait_seconds=2)
+    held, why = taking.output.split()
+    assert why == "EMFILE" and int(held) <= of_host // 2, taking
+    assert alice.run(label + "-b", "python3 -c 'import ctypes; exit(ctypes.CDLL(None).inotify_init() < 0)'").exit_code == 0
+    alice.call("stop_command", sandbox=label)
 
 
 def test_the_numbers_of_another_architecture_end_who_uses_them(alice, shared_label):

@@ -404,4 +404,20 @@ absl::Status FakeRuntime::RemoveVolumeHere(const EngineName& volume) {
   return error ? ErrnoStatus(error.value(), "remove the volume") : absl::OkStatus();
 }
 
+void FakeRuntime::AddOldImage(OldImage image) {
+  const std::lock_guard lock(mutex_);
+  old_images_.push_back(std::move(image));
+}
+
+Async<std::vector<OldImage>> FakeRuntime::ListOldImages() {
+  const std::lock_guard lock(mutex_);
+  co_return old_images_;
+}
+
+Async<void> FakeRuntime::RemoveImage(std::string id) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(old_images_, [&id](const OldImage& image) { return image.id == id; });
+  co_return absl::OkStatus();
+}
+
 }  // namespace sandkeep

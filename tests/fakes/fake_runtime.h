@@ -53,6 +53,8 @@ class FakeRuntime : public ContainerRuntime {
   // Calls wait before they do anything, until Release.
   void Hold(EngineCall call);
   void Release(EngineCall call);
+  // One that was replaced, and that nothing uses.
+  void AddOldImage(OldImage image);
   // Nothing fails any more. What is held stays so.
   void Heal();
   // Ends the calls that are under way for an agent that has just died: nothing resumes on its
@@ -100,6 +102,8 @@ class FakeRuntime : public ContainerRuntime {
   Async<void> Thaw(EngineName container) override;
   Async<EngineObjects> ListOurs() override;
   Async<void> RemoveVolume(EngineName volume) override;
+  Async<std::vector<OldImage>> ListOldImages() override;
+  Async<void> RemoveImage(std::string id) override;
 
  private:
   struct Container {
@@ -137,6 +141,7 @@ class FakeRuntime : public ContainerRuntime {
   mutable std::condition_variable called_;
   std::map<EngineCall, Script> scripts_;
   std::map<EngineName, Container> containers_;
+  std::vector<OldImage> old_images_;
   // Inits die with the thread that started them.
   boost::asio::thread_pool engine_{1};
 };

@@ -78,10 +78,12 @@ class NoLinks : public mcp::LinkMaker {
                             mcp::ArchiveFormat) override {
     return "https://box.example/dl/x.zip";
   }
-  std::string MakeForJob(std::string_view, const mcp::LinkTarget&, const JobId&) override {
+  std::string MakeForJob(std::string_view, const mcp::LinkTarget&, const JobId&, bool) override {
     return "https://box.example/dl/x";
   }
-  std::chrono::seconds lifetime() const override { return std::chrono::seconds(3600); }
+  std::chrono::seconds LifetimeFor(const mcp::LinkTarget&) const override {
+    return std::chrono::seconds(3600);
+  }
 };
 
 class NoEvents : public mcp::EventSink {

@@ -48,7 +48,7 @@ int TestOneInput(const std::uint8_t* data, std::size_t size) {
   LinkSecrets secrets;
   secrets.keys.push_back({.secret = Secret("a secret of the test's")});
   const LinkBook book(std::move(secrets));
-  LinkSigner signer(book, std::chrono::seconds(3600), clock);
+  LinkSigner signer(book, LinkLifetimes(std::chrono::seconds(3600)), clock);
   const std::string_view text = AsText(data + 1, size - 1);
   Require(!IsGood(signer, text), "nobody guesses a link");
   CheckOwnLink(signer, text, data[0]);

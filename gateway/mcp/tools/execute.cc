@@ -41,6 +41,7 @@ Async<ToolResult> Execute::Call(CallContext& context, Arguments arguments) {
     values.erase("timeout");
   }
   values["sandbox"] = boost::json::string_view(kOnlySandbox);
+  context.persistent = true;
   Arguments whole(std::move(values));
   auto call = run_.Call(context, std::move(whole));
   co_return co_await std::move(call);

@@ -5,7 +5,6 @@
 
 #include "common/status_macros.h"
 #include "common/strings.h"
-#include "gateway/mcp/host.h"
 #include "gateway/mcp/tools/job_text.h"
 
 namespace sandkeep::mcp {
@@ -36,13 +35,16 @@ Async<ToolResult> AnswerOf(const JobServices& services, CallContext& context, co
   } else if (!view.outcome) {
     text.notes.emplace_back(kRunsOn);
   }
-  if (view.output.NeedsLink() || (view.errors && view.errors->NeedsLink())) {
-    const v1::Sandbox sandbox = view.started ? view.started->sandbox() : v1::Sandbox();
-    text.link = co_await OutputLinkOf(services, context, job, sandbox);
+  const v1::Sandbox sandbox = view.started ? view.started->sandbox() : v1::Sandbox();
+  if (view.output.NeedsLink()) {
+    text.link = co_await OutputLinkOf(services, context, job, sandbox, false);
+  }
+  if (view.errors && view.errors->NeedsLink()) {
+    text.errors_link = co_await OutputLinkOf(services, context, job, sandbox, true);
   }
   text.started = options.started.get();
   // What printed nothing doesn't tell.
-  text.apart = IsPersistent(services.host.Last().get());
+  text.apart = context.persistent;
   JobText made = MakeJobText(view, services.clock.Now(), text);
   if (made.names_job) {
     services.positions.Set(
@@ -77,7 +79,7 @@ Async<ToolResult> AwaitMore(const JobServices& services, CallContext& context, N
 
 boost::asio::awaitable<std::string> OutputLinkOf(const JobServices& services,
                                                  const CallContext& context, const NamedJob& job,
-                                                 const v1::Sandbox& sandbox) {
+                                                 const v1::Sandbox& sandbox, bool errors) {
   v1::Sandbox known = sandbox;
   if (known.key().empty()) {
     v1::GetSandboxRequest request;
@@ -89,8 +91,9 @@ boost::asio::awaitable<std::string> OutputLinkOf(const JobServices& services,
   if (known.key().empty() || known.generation().empty()) co_return std::string();
   const LinkTarget target{.principal = context.principal().text(),
                           .key = known.key(),
-                          .generation = known.generation()};
-  co_return services.links.MakeForJob(context.request.public_base, target, job.id);
+                          .generation = known.generation(),
+                          .persistent = context.persistent};
+  co_return services.links.MakeForJob(context.request.public_base, target, job.id, errors);
 }
 
 }  // namespace sandkeep::mcp

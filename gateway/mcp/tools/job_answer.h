@@ -33,10 +33,11 @@ Async<ToolResult> AnswerOf(const JobServices& services, CallContext& context, co
 Async<ToolResult> AwaitMore(const JobServices& services, CallContext& context, NamedJob job,
                             JobOffset begin, std::chrono::milliseconds wait, std::string note);
 
-// The URL of all that a job printed. Empty: it can't be made now. `sandbox` as the agent last
-// described it, or with an empty key, if it has to be asked.
+// The URL of all that a job printed; `errors`: to its second stream, if it has one. Empty: it can't
+// be made now. `sandbox` as the agent last described it, or with an empty key, if it has to be
+// asked.
 boost::asio::awaitable<std::string> OutputLinkOf(const JobServices& services,
                                                  const CallContext& context, const NamedJob& job,
-                                                 const agent::v1::Sandbox& sandbox);
+                                                 const agent::v1::Sandbox& sandbox, bool errors);
 
 }  // namespace sandkeep::mcp

@@ -10,6 +10,7 @@
 #include "common/strings.h"
 #include "common/utf8.h"
 #include "gateway/mcp/tools/known_remedy.h"
+#include "gateway/mcp/tools/profile_words.h"
 #include "gateway/mcp/tools/words.h"
 
 namespace sandkeep::mcp {
@@ -20,7 +21,7 @@ namespace v1 = agent::v1;
 // Below it nobody wonders whether the sandbox is the one they mean.
 constexpr absl::Duration kLastUsedShown = absl::Minutes(30);
 // A note is one line.
-constexpr std::size_t kMaxNoteBytes = 1000;
+constexpr std::size_t kMaxNoteBytes = 4000;
 
 constexpr int kTimeoutExit = 124;
 constexpr int kSignalExit = 128;
@@ -227,8 +228,10 @@ void AppendNote(std::string* text, std::string_view note) {
 
 JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& options) {
   const WayToTheRest way{.job = options.job_id, .link = options.link};
+  const WayToTheRest errors_way{.job = options.job_id, .link = options.errors_link, .errors = true};
   const OutputWindow::Text output = view.output.Render(way);
-  const OutputWindow::Text errors = view.errors ? view.errors->Render(way) : OutputWindow::Text();
+  const OutputWindow::Text errors =
+      view.errors ? view.errors->Render(errors_way) : OutputWindow::Text();
   const bool left = view.outcome && view.outcome->left_behind() > 0;
   JobText made;
   made.names_job = !view.outcome || output.cut || errors.cut || left;
@@ -243,6 +246,7 @@ JobText MakeJobText(const JobView& view, absl::Time now, const JobTextOptions& o
   if (!view.outcome) AppendNote(&made.text, view.paused);
   for (const std::string& note : view.notes) AppendNote(&made.text, note);
   for (const std::string& note : options.notes) AppendNote(&made.text, note);
+  if (options.apart) made.text = InOneSandbox(made.text);
   if (!view.apart && !options.apart) {
     if (!output.text.empty()) StrAppend(&made.text, "\n", output.text);
     return made;

@@ -17,12 +17,15 @@ struct JobTextOptions {
   // Normalised; where the job was started, the agent's own word counts.
   std::string label;
   std::string job_id;  // As shown.
-  std::string link;    // Of all the output; may be empty.
+  // Of all the output, and of all of a second stream; may be empty.
+  std::string link;
+  std::string errors_link = {};
   // How the job began, if the view doesn't know; nullptr: nobody does.
   const agent::v1::JobStarted* started = nullptr;
   // When the job will be ended, if that is known.
   std::optional<absl::Time> ends;
-  // stdout and stderr are streams of their own, even if there was nothing in them.
+  // The persistent profile: stdout and stderr are streams of their own, even if there was nothing
+  // in them, and our words are its.
   bool apart = false;
   // Somebody asked for a timeout: a lowered one is worth a note.
   bool timeout_given = false;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_replace.h"
 #include "common/strings.h"
+#include "gateway/mcp/tools/profile_words.h"
 #include "gateway/mcp/tools/workspace_path.h"
 
 namespace sandkeep::mcp {
@@ -15,13 +15,6 @@ constexpr std::string_view kWorkspace = "/workspace";
 // Where the persistent profile's people know it.
 constexpr std::string_view kHere = "/sandbox";
 constexpr std::string_view kArgument = "sandbox";
-
-// Words of ours, with the names that are known here.
-std::string Moved(std::string_view text) {
-  return absl::StrReplaceAll(ToAbsl(text), {{ToAbsl(kWorkspace), ToAbsl(kHere)},
-                                            {"run_command", "execute"},
-                                            {"present_file", "share_file"}});
-}
 
 // The same folder lies at both places; the tools know the first.
 std::string InnerPath(std::string_view path) {
@@ -35,12 +28,12 @@ std::string InnerPath(std::string_view path) {
 
 ToolDescription OneSandbox::Describe(const agent::v1::Info* host) const {
   ToolDescription description = inner_.Describe(host);
-  description.text = Moved(description.text);
+  description.text = InOneSandbox(description.text);
   description.properties.erase(boost::json::string_view(kArgument));
   for (auto& property : description.properties) {
     boost::json::object& schema = property.value().as_object();
     const boost::json::string& words = schema.at("description").as_string();
-    schema["description"] = Moved(words);
+    schema["description"] = InOneSandbox(words);
   }
   auto& required = description.required;
   required.erase(std::remove(required.begin(), required.end(), kArgument), required.end());
@@ -53,12 +46,13 @@ Async<ToolResult> OneSandbox::Call(CallContext& context, Arguments arguments) {
   if (boost::json::value* path = values.if_contains("path"); path != nullptr && path->is_string()) {
     *path = InnerPath(path->get_string());
   }
+  context.persistent = true;
   Arguments whole(std::move(values));
   auto call = inner_.Call(context, std::move(whole));
   absl::StatusOr<ToolResult> result = co_await std::move(call);
   if (result.ok()) co_return result;
   const absl::Status& failed = result.status();
-  co_return absl::Status(failed.code(), Moved(ToStd(failed.message())));
+  co_return absl::Status(failed.code(), InOneSandbox(ToStd(failed.message())));
 }
 
 }  // namespace sandkeep::mcp

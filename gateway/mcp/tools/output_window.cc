@@ -28,7 +28,8 @@ std::string CutLine(std::int64_t from, std::int64_t to, std::int64_t total,
   if (way.job.empty()) {
     line += "filter the output with grep, head or tail";
   } else {
-    StrAppend(&line, "read_output with job ", way.job, " and offset ", from, " shows them");
+    StrAppend(&line, "read_output with job ", way.job, way.errors ? ", stderr true" : "",
+              " and offset ", from, " shows them");
   }
   if (!way.link.empty()) StrAppend(&line, "; all of it for the person: ", OutputLink(way));
   return line + " …]\n";
@@ -116,7 +117,7 @@ std::string OutputWindow::BinaryLine(const WayToTheRest& way) const {
   for (const char c : first_bytes_) {
     absl::StrAppendFormat(&line, " %02x", static_cast<std::uint8_t>(c));
   }
-  line += ": write it to a file below /workspace and present it as a file";
+  line += ": write it to a file, and hand that to the person";
   if (!way.link.empty()) StrAppend(&line, "; as it is, for the person: ", OutputLink(way));
   return line;
 }

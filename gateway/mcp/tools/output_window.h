@@ -20,7 +20,8 @@ namespace sandkeep::mcp {
 // How a reader gets at what a result leaves out. `job` as shown; both may be empty.
 struct WayToTheRest {
   std::string job;
-  std::string link;  // Of all the output, as a file.
+  std::string link;     // Of all the output, as a file.
+  bool errors = false;  // It is stderr, where that is a stream of its own.
 };
 
 class OutputWindow : private TextSink {

@@ -57,7 +57,7 @@ std::string LinkText(const Presented& file, std::string_view shown) {
   return StrCat("[sandbox ", file.sandbox, "]\n", OneLine(file.name, kMaxNameBytes), ", ",
                 file.size < 0 ? "a folder as an archive" : SizeInWords(file.size), ", ",
                 file.mime_type, ". The link works for ", InWords(file.lifetime),
-                "; present the file again for a new one.", shown,
+                "; call this again for a new one.", shown,
                 "\nThe person doesn't see this result: put this line into your answer.\n[",
                 MarkdownText(words), "](", file.uri, ")");
 }
@@ -132,9 +132,11 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
     file.name = StrCat(file.name.empty() ? "workspace" : file.name, ending);
   }
   file.size = folder ? -1 : info.size();
-  file.lifetime = links_.lifetime();
-  const LinkTarget linked{
-      .principal = context.principal().text(), .key = info.key(), .generation = info.generation()};
+  const LinkTarget linked{.principal = context.principal().text(),
+                          .key = info.key(),
+                          .generation = info.generation(),
+                          .persistent = context.persistent};
+  file.lifetime = links_.LifetimeFor(linked);
   const std::string& base = context.request.public_base;
   file.uri =
       folder ? links_.MakeForFolder(base, linked, found, format) : links_.Make(base, linked, found);

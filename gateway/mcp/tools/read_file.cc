@@ -9,6 +9,7 @@
 #include "common/strings.h"
 #include "common/utf8.h"
 #include "gateway/mcp/tools/file_access.h"
+#include "gateway/mcp/tools/profile_words.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 #include "gateway/mcp/tools/words.h"
 
@@ -39,7 +40,7 @@ std::string BinaryLine(const v1::FileInfo& info, std::string_view bytes) {
   for (const char c : bytes.substr(0, kShownBytes)) {
     StrAppend(&line, " ", absl::BytesToHexString(std::string(1, c)));
   }
-  return StrCat(line, ": present it as a file with present_file.");
+  return line;
 }
 
 absl::Status NoSuchLine(std::int64_t line, std::int64_t lines, bool whole) {
@@ -127,7 +128,9 @@ Async<ToolResult> ReadFile::Call(CallContext& context, Arguments arguments) {
   if (window.text().empty()) co_return NoSuchLine(first, window.lines_seen(), whole);
   const std::string valid = ToValidUtf8(window.text());
   if (IsBinary(window.text(), valid)) {
-    co_return ToolResult::Text(StrCat(FactsLine(context, false), BinaryLine(info, window.text())));
+    co_return ToolResult::Text(
+        StrCat(FactsLine(context, false), BinaryLine(info, window.text()),
+               InProfile(context, ": hand it to the person by present_file.")));
   }
   ToolResult result = ToolResult::Text(
       StrCat(FactsLine(context, false), Facts(info, window, first, whole), Damage(window)));

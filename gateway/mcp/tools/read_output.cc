@@ -113,13 +113,14 @@ Async<ToolResult> ReadOutput::Call(CallContext& context, Arguments arguments) {
   std::string link;
   if (window.NeedsLink()) {
     const v1::Sandbox unknown;
-    link = co_await OutputLinkOf(services_, context, named, unknown);
+    link = co_await OutputLinkOf(services_, context, named, unknown, errors);
   }
   std::string text = FactsOf(part->job(), context.sandbox, named.id, next);
   AppendNote(&text, begin.note);
   for (const v1::JobGap& gap : part->gaps()) AppendNote(&text, GapNote(gap));
   if (part->data().empty()) AppendNote(&text, "there is nothing more so far");
-  const OutputWindow::Text output = window.Render({.job = named.id.hex(), .link = link});
+  const OutputWindow::Text output =
+      window.Render({.job = named.id.hex(), .link = link, .errors = errors});
   if (!output.text.empty()) StrAppend(&text, "\n", output.text);
   co_return ToolResult::Text(std::move(text));
 }

@@ -5,6 +5,7 @@
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "gateway/mcp/tools/file_access.h"
+#include "gateway/mcp/tools/profile_words.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 
 namespace sandkeep::mcp {
@@ -67,11 +68,13 @@ Async<ToolResult> RemoveSandbox::Call(CallContext& context, Arguments arguments)
       co_await agent_.RemoveSandbox(std::move(request));
   // A call that is made again finds it gone.
   if (absl::IsNotFound(removed.status())) {
-    co_return ToolResult::Text(StrCat(FactsLine(context, false),
-                                      "You have no sandbox of this label: nothing was removed."));
+    co_return ToolResult::Text(
+        StrCat(FactsLine(context, false),
+               InProfile(context, "You have no sandbox of this label: nothing was removed.")));
   }
   CO_RETURN_IF_ERROR(removed.status());
-  co_return ToolResult::Text(StrCat(FactsLine(context, false), Outcome(*removed)));
+  co_return ToolResult::Text(
+      StrCat(FactsLine(context, false), InProfile(context, Outcome(*removed))));
 }
 
 }  // namespace sandkeep::mcp

@@ -6,6 +6,7 @@
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "gateway/mcp/tools/profile_words.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 #include "gateway/mcp/tools/words.h"
 
@@ -69,8 +70,8 @@ Async<ToolResult> RequestUpload::Call(CallContext& context, Arguments arguments)
   const std::string url = StrCat(context.request.public_base, opened.path);
   co_return ToolResult::Text(
       StrCat(FactsLine(context, false), "Upload ", opened.name, " to ",
-             ShownPath(target.path.bytes()), folder ? "/" : "", ", ", SizeInWords(max_bytes),
-             " at most. The page works for ", InWords(opened.lifetime),
+             InProfile(context, ShownPath(target.path.bytes())), folder ? "/" : "", ", ",
+             SizeInWords(max_bytes), " at most. The page works for ", InWords(opened.lifetime),
              " after each piece that arrives.\nThe person doesn't see this "
              "result: put this line into your answer, then call wait_upload with upload ",
              opened.name, ".\n[Hand over files](", url, ")\nFrom a terminal: curl -T FILE ", url));

@@ -10,6 +10,7 @@
 #include "common/strings.h"
 #include "common/utf8.h"
 #include "gateway/mcp/tools/job_text.h"
+#include "gateway/mcp/tools/profile_words.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 #include "gateway/mcp/tools/shown_headers.h"
 #include "gateway/mcp/tools/words.h"
@@ -173,19 +174,25 @@ Async<ToolResult> SandboxInfo::Call(CallContext& context, Arguments arguments) {
     v1::GetSandboxRequest request;
     *request.mutable_sandbox() = *sandbox;
     absl::StatusOr<v1::Sandbox> found = co_await agent_.GetSandbox(std::move(request));
-    if (absl::IsNotFound(found.status())) {
+    if (absl::IsNotFound(found.status()) && !context.persistent) {
       co_return absl::NotFoundError(
           "You have no sandbox of this label: run a command in it to make it, or leave sandbox out "
           "to see those that you have.");
     }
-    if (!found.ok()) co_return found.status();
-    text =
-        StrCat("[sandbox ", ToValidUtf8(found->label()), "]\n", SandboxLine(*found, clock_.Now()));
-    v1::ListJobsRequest jobs;
-    *jobs.mutable_sandbox() = *sandbox;
-    jobs.set_limit(kMaxShownJobs);
-    CO_ASSIGN_OR_RETURN(const v1::ListJobsResponse list, co_await agent_.ListJobs(std::move(jobs)));
-    text += JobLines(list, clock_.Now());
+    if (absl::IsNotFound(found.status())) {
+      text = "Nothing has run in it yet.\n";
+    } else if (!found.ok()) {
+      co_return found.status();
+    } else {
+      text = StrCat("[sandbox ", ToValidUtf8(found->label()), "]\n",
+                    InProfile(context, SandboxLine(*found, clock_.Now())));
+      v1::ListJobsRequest jobs;
+      *jobs.mutable_sandbox() = *sandbox;
+      jobs.set_limit(kMaxShownJobs);
+      CO_ASSIGN_OR_RETURN(const v1::ListJobsResponse list,
+                          co_await agent_.ListJobs(std::move(jobs)));
+      text += JobLines(list, clock_.Now());
+    }
   } else {
     v1::ListSandboxesRequest request;
     request.set_principal(context.principal().text());
@@ -194,8 +201,8 @@ Async<ToolResult> SandboxInfo::Call(CallContext& context, Arguments arguments) {
                         co_await agent_.ListSandboxes(std::move(request)));
     text = SandboxLines(list, clock_.Now());
   }
-  StrAppend(&text, LimitLines(info, settings_), HostLines(info), "Headers of this request:\n",
-            ShownHeaders(context.request.headers));
+  StrAppend(&text, InProfile(context, LimitLines(info, settings_)), HostLines(info),
+            "Headers of this request:\n", ShownHeaders(context.request.headers));
   co_return ToolResult::Text(ToValidUtf8(text));
 }
 

@@ -91,6 +91,16 @@ TEST_F(SettingsTest, OldNamesWorkWithAWarning) {
   EXPECT_THAT(settings.warnings()[0], HasSubstr("SANDBOX_MAX_TIMEOUT"));
 }
 
+TEST_F(SettingsTest, WhatHasNoMeaningHereIsPassedOverWithAWarning) {
+  const std::string file =
+      "SANDBOX_CONTAINER=mcp-sandbox-persistent\nSANDBOX_VOLUME=mcp-sandbox-data\n"
+      "OAUTH_STATE_FILE=oauth-state.json\n";
+  const absl::StatusOr<Settings> settings = Settings::Load(File(file));
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  ASSERT_EQ(settings->warnings().size(), 2U) << "the third is the gateway's";
+  EXPECT_THAT(settings->warnings()[0], HasSubstr("SANDBOX_CONTAINER changes nothing"));
+}
+
 TEST_F(SettingsTest, ReadsQuotesCommentsAndUnits) {
   const Settings settings =
       Settings::Load(File("# a comment\n; another\n\nSANDBOX_MEMORY = \"2g\"\n")).value();

@@ -129,6 +129,24 @@ TEST(ParseVolumesTest, FindsOursWithTheirMountPoints) {
   EXPECT_EQ(list->front().mountpoint, StrCat("/v/", kVolume, "/_data"));
 }
 
+TEST(ParseOldImagesTest, OnlyWhatIsSaidToBeUnusedIsTaken) {
+  const std::string unused(64, 'a');
+  const std::string configured(64, 'b');
+  const auto image = [](std::string_view id, std::string_view rest) {
+    return StrCat("{\"Id\":\"", id, "\"", rest, "}");
+  };
+  const std::string text =
+      StrCat("[", image(unused, ",\"Containers\":0,\"Size\":1036259762"), ",",
+             image(std::string(64, 'c'), ",\"Containers\":2,\"Size\":1"), ",",
+             image(std::string(64, 'd'), ",\"Size\":1"), ",", image("--force", ",\"Containers\":0"),
+             ",", image(configured, ",\"Containers\":0"), "]");
+  const auto images = ParseOldImages(text, "bbbbbbbbbbbb");
+  ASSERT_TRUE(images.ok()) << images.status();
+  ASSERT_EQ(images->size(), 1U);
+  EXPECT_EQ(images->front().id, unused);
+  EXPECT_EQ(images->front().bytes, 1036259762);
+}
+
 TEST(ParseVolumesTest, ARelativeMountPointIsAnError) {
   const std::string text =
       StrCat(R"([{"Name":")", kVolume, R"(","Mountpoint":"x",)", Labels(), "}]");

@@ -165,6 +165,42 @@ TEST_F(DiskWatchTest, WhatIsPausedOutlivesTheAgentAndGoesOn) {
   EXPECT_EQ(ReadToEnd(*watched->watcher, &outcome), "done\n");
 }
 
+// Nor does it write on until the next look finds that it does.
+TEST_F(DiskWatchTest, WhatIsPausedStaysSoWithTheNextAgentWhileThereIsNoRoom) {
+  Die();
+  limits_.sandbox_disk_bytes = 16 << 20;
+  Boot();
+  auto started = Start(alice_, "otter", Grow("big"));
+  ASSERT_TRUE(started.ok()) << started.status();
+  NextOfKind(*started->watcher, JobEvent::Kind::kPaused);
+  started->watcher.reset();
+  ASSERT_TRUE(StandsStill(data() / "big"));
+  const std::uintmax_t size = fs::file_size(data() / "big");
+  Die();
+  Boot();
+  const auto paused = [&]() {
+    const auto jobs = Wait(manager().ListJobs(RefOf(alice_, "otter"), 1));
+    return jobs.ok() && !jobs->front().paused.empty();
+  };
+  ASSERT_TRUE(Becomes(paused));
+  EXPECT_EQ(fs::file_size(data() / "big"), size);
+  clock_.Advance(absl::Seconds(1));
+  OutputOf(alice_, "otter", "rm big; touch stop");
+}
+
+TEST_F(DiskWatchTest, WhatASandboxUsesIsKnownToTheNextAgentAtOnce) {
+  OutputOf(alice_, "otter", "head -c 14M /dev/zero >f");
+  const auto used = [this]() { return manager().Get(RefOf(alice_, "otter"))->workspace_bytes; };
+  ASSERT_TRUE(Becomes([&]() { return used() >= 14 << 20; }));
+  // Behind what is written of the look.
+  OutputOf(alice_, "otter", "true");
+  AwaitRecords();
+  Die();
+  limits_.disk_interval = absl::InfiniteDuration();
+  Boot();
+  EXPECT_GE(used(), 14 << 20);
+}
+
 TEST_F(DiskWatchTest, ResultsSaySoOnceAnHourWhenLittleIsLeft) {
   Die();
   limits_.sandbox_disk_bytes = 16 << 20;

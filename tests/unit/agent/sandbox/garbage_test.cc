@@ -82,6 +82,13 @@ TEST_F(GarbageTest, WhatCannotBeLookedAtKeepsIt) {
   EXPECT_THAT(runtime_.volumes(), SizeIs(1));
 }
 
+TEST_F(GarbageTest, AnImageThatANewerOneReplacedGoes) {
+  runtime_.AddOldImage({.id = std::string(64, 'a'), .bytes = 1 << 30});
+  EXPECT_EQ(OnlyDecision(true).kind, GarbageDecision::Kind::kImage);
+  EXPECT_TRUE(OnlyDecision(false).remove);
+  EXPECT_THAT(Wait(manager().CollectGarbage(false))->decisions, IsEmpty());
+}
+
 TEST_F(GarbageTest, OneThatIsUsedBetweenTheLookAndTheRemovalIsKept) {
   UseAndLeave();
   clock_.Advance(limits_.volume_ttl);

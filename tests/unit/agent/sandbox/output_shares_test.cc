@@ -1,5 +1,6 @@
 // JOBS_DISK: who holds more than a share of the disk loses their own oldest output, nobody else's.
 
+#include "common/strings.h"
 #include "tests/fakes/patience.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 
@@ -58,6 +59,60 @@ TEST_F(OutputSharesTest, WhatRunsKeepsItsOutput) {
   const JobId ended = Print(alice_, "red-fox", 10'000);
   EXPECT_TRUE(Loses(alice_, "red-fox", ended));
   EXPECT_TRUE(Has(alice_, "amber-otter", started->job.id));
+}
+
+// Its beginning and its end stay, and what lies between is a gap to the byte, for the next agent
+// too.
+TEST_F(OutputSharesTest, WhatRunsLosesItsMiddleWhereNothingElseIsLeftToLose) {
+  Die();
+  limits_.output_bytes = 4 << 20;
+  Boot();
+  constexpr int kPrinted = 24 << 20;
+  auto started = Start(alice_, "amber-otter",
+                       StrCat("echo first; head -c ", kPrinted,
+                              " /dev/zero; echo; echo last; "
+                              "exec sleep 1000"));
+  ASSERT_TRUE(started.ok()) << started.status();
+  const JobId id = started->job.id;
+  started->watcher.reset();
+  const auto kept = [&]() {
+    std::string output;
+    std::int64_t next = 0;
+    std::int64_t gone = 0;
+    auto watched = Wait(manager().WatchJob(RefOf(alice_, "amber-otter"), id, 0, false));
+    EXPECT_TRUE(watched.ok()) << watched.status();
+    for (;;) {
+      const absl::StatusOr<JobEvent> event = Wait(watched->watcher->Next());
+      EXPECT_TRUE(event.ok()) << event.status();
+      if (!event.ok() || event->kind == JobEvent::Kind::kEndOfWhatThereIs) break;
+      if (event->kind == JobEvent::Kind::kGap) {
+        EXPECT_EQ(event->gap.from, next);
+        next = event->gap.to;
+        gone += event->gap.to - event->gap.from;
+      }
+      if (event->kind != JobEvent::Kind::kOutput) continue;
+      EXPECT_EQ(event->output.offset, next);
+      next += static_cast<std::int64_t>(event->output.data.size());
+      output += event->output.data;
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(output.size()) + gone, next);
+    return output;
+  };
+  const auto ends_well = [](const std::string& output) {
+    return output.size() > 6 && output.substr(output.size() - 6) == "\nlast\n";
+  };
+  const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
+  std::string output = kept();
+  while ((!ends_well(output) || output.size() > (4 << 20)) &&
+         std::chrono::steady_clock::now() < deadline) {
+    output = kept();
+  }
+  EXPECT_LE(output.size(), std::size_t{4 << 20});
+  EXPECT_EQ(output.substr(0, 6), "first\n");
+  EXPECT_TRUE(ends_well(output));
+  Die();
+  Boot();
+  EXPECT_EQ(kept(), output);
 }
 
 }  // namespace

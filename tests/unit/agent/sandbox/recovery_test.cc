@@ -214,6 +214,21 @@ TEST_F(RecoveryTest, AVolumeThatIsGoneMakesTheLabelNewWithLinksOfItsOwn) {
   EXPECT_NE(after->started.sandbox.generation, before->started.sandbox.generation);
 }
 
+TEST_F(RecoveryTest, AVolumeThatIsRemovedUnderARunningAgentCostsTheFilesAndNotTheLabel) {
+  auto before = Run(alice_, "amber-otter", "echo old > file");
+  ASSERT_TRUE(before.ok());
+  before->started.watcher.reset();
+  ASSERT_TRUE(Wait(manager().Remove(RefOf(alice_, "amber-otter"), false)).ok());
+  runtime_.RemoveVolumeBehind(runtime_.volumes().at(0));
+
+  const auto after = Run(alice_, "amber-otter", "ls; echo new > file");
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->output, "");
+  EXPECT_EQ(after->started.arrival, Arrival::kNew);
+  EXPECT_THAT(after->started.notes, ElementsAre(HasSubstr("were removed by hand")));
+  EXPECT_EQ(OutputOf(alice_, "amber-otter", "cat file"), "new\n");
+}
+
 TEST_F(RecoveryTest, AnAgentKilledInTheFirstStartLeavesNothingThatIsntFoundAgain) {
   runtime_.Hold(EngineCall::kStart);
   auto call = Begin(manager().StartJob(alice_, "amber-otter", Command("true")));

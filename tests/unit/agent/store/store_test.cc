@@ -123,6 +123,13 @@ TEST_F(StoreTest, TheContainerAndTheLastUseAreSetAlone) {
                                 Field(&SandboxRow::volume, NameOf('v')))));
 }
 
+TEST_F(StoreTest, HowPackagesComeBackIsKeptWithTheSandbox) {
+  ASSERT_TRUE(Wait(store_->PutSandbox(RowOf("amber-otter"))).ok());
+  EXPECT_TRUE(Wait(store_->SetReinstall(RowOf("amber-otter").key, "pip install x")).ok());
+  Reopen();
+  EXPECT_EQ(Wait(store_->LoadSandboxes())->front().reinstall, "pip install x");
+}
+
 TEST_F(StoreTest, SettingTheContainerOfAnUnknownSandboxIsNotSilent) {
   EXPECT_EQ(Wait(store_->SetContainer(KeyOf("nobody"), NameOf('c'))).code(),
             absl::StatusCode::kNotFound);

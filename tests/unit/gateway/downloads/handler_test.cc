@@ -345,7 +345,7 @@ class OutputDownloadTest : public DownloadTest {
         });
   }
   std::string Link() {
-    const std::string link = links_.MakeForJob("", Target(), job_);
+    const std::string link = links_.MakeForJob("", Target(), job_, false);
     return link;
   }
 

@@ -53,7 +53,7 @@ class LinkTest : public testing::Test {
 
   FakeClock clock_;
   LinkBook book_{SecretsOf({kOldKey})};
-  LinkSigner signer_{book_, seconds(3600), clock_};
+  LinkSigner signer_{book_, LinkLifetimes(seconds(3600)), clock_};
 };
 
 TEST_F(LinkTest, AFreshLinkIsGoodAndShort) {
@@ -64,11 +64,15 @@ TEST_F(LinkTest, AFreshLinkIsGoodAndShort) {
 
 TEST_F(LinkTest, AJobsOutputIsAnotherThingThanAFileOfThatPath) {
   const JobId job = *JobId::FromHex("0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f");
-  const std::string output = signer_.MakeForJob(kBase, Target(), job);
+  const std::string output = signer_.MakeForJob(kBase, Target(), job, false);
   const std::string file = Make(StrCat(".jobs/", job.hex()));
   const LinkClaim of_output = *LinkClaim::Parse(Rest(output));
   const LinkClaim of_file = *LinkClaim::Parse(Rest(file));
-  EXPECT_EQ(of_output.job(), job);
+  EXPECT_EQ(of_output.job(), (LinkedOutput{job, false}));
+  const LinkClaim of_errors =
+      *LinkClaim::Parse(Rest(signer_.MakeForJob(kBase, Target(), job, true)));
+  EXPECT_EQ(of_errors.job(), (LinkedOutput{job, true}));
+  EXPECT_EQ(signer_.JudgeForJob(of_errors, Owner()), LinkVerdict::kGood);
   EXPECT_EQ(signer_.JudgeForJob(of_output, Owner()), LinkVerdict::kGood);
   EXPECT_EQ(signer_.Judge(of_output, Owner()), LinkVerdict::kWrong);
   EXPECT_EQ(signer_.Judge(of_file, Owner()), LinkVerdict::kGood);
@@ -99,7 +103,7 @@ TEST_F(LinkTest, AFoldersArchiveIsAnotherThingThanAFileOfThatName) {
 }
 
 TEST_F(LinkTest, AnOriginOfTheirOwnIsWhereAllLead) {
-  LinkSigner elsewhere(book_, seconds(3600), clock_, "https://files.example.com");
+  LinkSigner elsewhere(book_, LinkLifetimes(seconds(3600)), clock_, "https://files.example.com");
   const std::string link = elsewhere.Make(kBase, Target(), "a");
   EXPECT_EQ(link.substr(0, 29), "https://files.example.com/dl/");
   EXPECT_EQ(link.substr(25), signer_.Make(kBase, Target(), "a").substr(kBase.size()));
@@ -193,9 +197,9 @@ TEST_F(LinkTest, AnOlderKeyVerifiesUntilItsEndAndTheFirstSigns) {
   LinkSecrets secrets = SecretsOf({"new", kOldKey});
   secrets.keys[1].ends = clock_.Now() + absl::Seconds(60);
   const LinkBook both(secrets);
-  LinkSigner rotated(both, seconds(3600), clock_);
+  LinkSigner rotated(both, LinkLifetimes(seconds(3600)), clock_);
   const LinkBook one(SecretsOf({"new"}));
-  LinkSigner only_new(one, seconds(3600), clock_);
+  LinkSigner only_new(one, LinkLifetimes(seconds(3600)), clock_);
   const std::string old(Rest(Make("f")));
   EXPECT_EQ(Judge(old, rotated), LinkVerdict::kGood);
   EXPECT_EQ(Judge(Rest(rotated.Make(kBase, Target(), "f")), only_new), LinkVerdict::kGood);
@@ -210,11 +214,13 @@ TEST_F(LinkTest, WhatWasRevokedIsWrongAndWhatIsMadeLaterIsGood) {
   LinkSecrets secrets = SecretsOf({kOldKey});
   secrets.revoked.insert(LinkClaim::Parse(single)->signature);
   const LinkBook one(secrets);
-  EXPECT_EQ(Judge(single, LinkSigner(one, seconds(3600), clock_)), LinkVerdict::kWrong);
-  EXPECT_EQ(Judge(before, LinkSigner(one, seconds(3600), clock_)), LinkVerdict::kGood);
+  EXPECT_EQ(Judge(single, LinkSigner(one, LinkLifetimes(seconds(3600)), clock_)),
+            LinkVerdict::kWrong);
+  EXPECT_EQ(Judge(before, LinkSigner(one, LinkLifetimes(seconds(3600)), clock_)),
+            LinkVerdict::kGood);
   secrets.epochs.emplace(kPrincipal, 1);
   const LinkBook all(secrets);
-  LinkSigner after(all, seconds(3600), clock_);
+  LinkSigner after(all, LinkLifetimes(seconds(3600)), clock_);
   EXPECT_EQ(Judge(before, after), LinkVerdict::kWrong);
   EXPECT_EQ(Judge(Rest(after.Make(kBase, Target(), "f")), after), LinkVerdict::kGood);
   // Nobody else's.
@@ -230,7 +236,7 @@ TEST_F(LinkTest, TheStampInAnEtagIsThisLinksAndThisFiles) {
   EXPECT_NE(signer_.Stamped(one, "etag").substr(4), signer_.Stamped(one, "atag").substr(4));
   // A rotation ends no download.
   const LinkBook both(SecretsOf({"new", kOldKey}));
-  EXPECT_EQ(LinkSigner(both, seconds(60), clock_).Stamped(one, "etag"),
+  EXPECT_EQ(LinkSigner(both, LinkLifetimes(seconds(60)), clock_).Stamped(one, "etag"),
             signer_.Stamped(one, "etag"));
 }
 

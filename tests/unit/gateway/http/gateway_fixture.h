@@ -114,7 +114,7 @@ class GatewayFixture : public testing::Test {
   DescriptorDoor* door_ = nullptr;
   LinkBook link_book_{
       LinkSecrets{.keys = {{.secret = Secret("a signing key")}}, .epochs = {}, .revoked = {}}};
-  LinkSigner links_{link_book_, std::chrono::seconds(3600), clock_};
+  LinkSigner links_{link_book_, LinkLifetimes(std::chrono::seconds(3600)), clock_};
   MimeTypes types_ = MimeTypes::Load("/nonexistent");
   std::unique_ptr<DownloadHandler> downloads_;
   // Set by fixtures that hand files in.

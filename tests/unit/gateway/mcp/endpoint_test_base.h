@@ -42,11 +42,14 @@ class FakeLinks : public LinkMaker {
     const std::string_view ending = format == ArchiveFormat::kTar ? ".tar" : ".zip";
     return StrCat(public_base, "/dl/signed/", target.key, "/", path, ending);
   }
-  std::string MakeForJob(std::string_view public_base, const LinkTarget& target,
-                         const JobId& job) override {
-    return StrCat(public_base, "/dl/signed/", target.key, "/.jobs/", job.hex());
+  std::string MakeForJob(std::string_view public_base, const LinkTarget& target, const JobId& job,
+                         bool errors) override {
+    return StrCat(public_base, "/dl/signed/", target.key, "/.jobs/", job.hex(),
+                  errors ? ".stderr" : "");
   }
-  std::chrono::seconds lifetime() const override { return std::chrono::seconds(3600); }
+  std::chrono::seconds LifetimeFor(const LinkTarget& target) const override {
+    return target.persistent ? std::chrono::hours(24) : std::chrono::hours(1);
+  }
 
   std::string generation_;
 };

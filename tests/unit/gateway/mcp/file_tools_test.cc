@@ -126,7 +126,7 @@ TEST_F(FileToolsTest, SaysThatAFileIsNoText) {
       "\x7f"
       "ELF\0\1"sv);
   EXPECT_THAT(TextOf(Use("read_file", R"("path":"a.bin")")),
-              HasSubstr("binary, 6 bytes, beginning with 7f 45 4c 46 00 01: present it"));
+              HasSubstr("binary, 6 bytes, beginning with 7f 45 4c 46 00 01: hand it to"));
   Has("l.txt", "caf\xe9 and a long tail of good letters");
   const Reply reply = Use("read_file", R"("path":"l.txt")");
   EXPECT_THAT(TextOf(reply), HasSubstr("shown as U+FFFD"));

@@ -292,7 +292,7 @@ TEST_F(JobToolsTest, BinaryOutputIsALineWithALink) {
   EXPECT_THAT(
       Text("read_output", StrCat(kJob, R"(,"offset":0)")),
       HasSubstr("binary output, 7 bytes, beginning with 7f 45 4c 46 00 00 00: write it to a "
-                "file below /workspace and present it as a file; as it is, for the person: "
+                "file, and hand that to the person; as it is, for the person: "
                 "[output](https://box.example/dl/signed/amber-otter-417-abcdefghijklmnop/"
                 ".jobs/0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f)"));
 }

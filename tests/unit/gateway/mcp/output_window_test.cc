@@ -165,7 +165,7 @@ TEST(OutputWindow, BinaryOutputIsOneLine) {
   std::string large(100'000, '\0');
   EXPECT_THAT(Shown(large).text, StartsWith("binary output, 100000 bytes"));
   EXPECT_EQ(Shown(large).text.find('\n'), std::string::npos);
-  EXPECT_THAT(Shown(large).text, HasSubstr("present it as a file"));
+  EXPECT_THAT(Shown(large).text, HasSubstr("hand that to the person"));
 }
 
 TEST(OutputWindow, WhatWasDroppedCountsAsLeftOut) {

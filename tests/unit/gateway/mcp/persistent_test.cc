@@ -1,6 +1,7 @@
 // The persistent profile, which the gateway learns from the agent: tools without a label, on one
 // sandbox a principal.
 #include "common/limits.h"
+#include "gateway/mcp/tools/profile_words.h"
 #include "tests/unit/gateway/mcp/endpoint_test_base.h"
 
 namespace sandkeep::mcp {
@@ -70,6 +71,52 @@ TEST_F(PersistentTest, APathBelowSandboxIsOneBelowTheWorkspace) {
   Ask(ModernCall("share_file", R"("path":"/sandbox/a/b.txt")"));
   EXPECT_EQ(agent_.stat_file.requests().at(0).path(), "a/b.txt");
   EXPECT_EQ(agent_.stat_file.requests().at(0).sandbox().label(), "main");
+}
+
+TEST_F(PersistentTest, WhatACutLeavesOutIsFoundInTheStreamThatItIsOf) {
+  const std::string long_text(300'000, 'x');
+  std::string lines;
+  for (std::size_t at = 0; at < long_text.size(); at += 60) lines += long_text.substr(0, 59) + '\n';
+  v1::JobEvent started = Started();
+  started.mutable_started()->mutable_sandbox()->set_key("main-abcdefghijklmnop");
+  started.mutable_started()->mutable_sandbox()->set_generation("0123456789abcdef");
+  agent_.start_job.Answer({started, Part(v1::STDERR, 0, lines), Exited(0)});
+  const std::string text = TextOf(Ask(ModernCall("execute", R"("command":"x")")));
+  const std::string id = JobId::FromBytes(agent_.start_job.requests().at(0).job_id()).value().hex();
+  EXPECT_THAT(text, HasSubstr(StrCat("read_output with job ", id, ", stderr true and offset ")));
+  EXPECT_THAT(text, HasSubstr(StrCat("/.jobs/", id, ".stderr)")));
+}
+
+TEST_F(PersistentTest, OurWordsNameWhatIsThereAndTheCommandsStayAsTheyAre) {
+  v1::JobEvent rebuilt = Started();
+  rebuilt.mutable_started()->set_arrival(v1::JobStarted::REBUILT);
+  agent_.start_job.Answer({rebuilt, Part(v1::STDOUT, 0, "/workspace run_command\n"), Exited(0)});
+  const std::string text = TextOf(Ask(ModernCall("execute", R"("command":"x")")));
+  EXPECT_THAT(text, HasSubstr("files below /sandbox are kept"));
+  EXPECT_THAT(text, HasSubstr("stdout:\n/workspace run_command\n"));
+}
+
+TEST_F(PersistentTest, ALinkLivesForADay) {
+  v1::FileInfo info;
+  info.set_type(v1::FileInfo::REGULAR);
+  info.set_path("a.bin");
+  info.set_key("main-abcdefghijklmnop");
+  info.set_generation("0123456789abcdef");
+  agent_.stat_file.Answer(info);
+  EXPECT_THAT(TextOf(Ask(ModernCall("share_file", R"("path":"a.bin")"))),
+              HasSubstr("The link works for 24 h"));
+}
+
+TEST(ProfileWordsTest, OnlyWordsThatStandAloneAreRenamed) {
+  EXPECT_EQ(InOneSandbox("Write it below /workspace, then run_command."),
+            "Write it below /sandbox, then execute.");
+  EXPECT_EQ(InOneSandbox("There is no file run_command.sh below /workspace: did you mean "
+                         "my/workspace or present_files?"),
+            "There is no file run_command.sh below /sandbox: did you mean my/workspace or "
+            "present_files?");
+  EXPECT_EQ(InOneSandbox("cp -- x /workspace/"), "cp -- x /sandbox/");
+  EXPECT_EQ(InOneSandbox("You have no sandbox of this label: nothing was removed."),
+            "You have no sandbox: nothing was removed.");
 }
 
 TEST_F(PersistentTest, NoListingWantsALabel) {

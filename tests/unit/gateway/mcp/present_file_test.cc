@@ -63,7 +63,7 @@ TEST_F(PresentFileTest, ATextIsShownAndLinked) {
   const Reply reply = Present("out/a.txt");
   EXPECT_EQ(TextOf(reply),
             "[sandbox amber-otter-417]\n"
-            "a.txt, 10 bytes, text/plain. The link works for 60 min; present the file again for a "
+            "a.txt, 10 bytes, text/plain. The link works for 60 min; call this again for a "
             "new one. Its text follows.\n"
             "The person doesn't see this result: put this line into your answer.\n"
             "[a.txt](https://box.example/dl/signed/amber-otter-417-abcdefghijklmnop/out/a.txt)");

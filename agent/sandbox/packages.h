@@ -1,0 +1,45 @@
+// What was installed in a container since its image, as a command that brings it back: packages
+// that somebody asked for by apt, pip or npm, not what came along with them. Told from outside, by
+// what the container's layer holds, so that nothing runs in the sandbox for it and it works on one
+// that is stopped. The names come from inside: only those that can be names of packages are taken.
+// Any thread; the calls block nobody.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/file_process/file_process.h"
+#include "common/async.h"
+#include "common/ids.h"
+
+namespace sandkeep {
+
+// A command for a model to read and repeat: longer ones are cut between packages.
+inline constexpr std::size_t kMaxReinstallBytes = 3500;
+// Names in one folder that are looked at.
+inline constexpr int kMaxPackageEntries = 4000;
+// apt's record of what came along by itself: some 60 bytes a package.
+inline constexpr std::size_t kMaxAptStatesBytes = std::size_t{1} << 20;
+
+struct InstalledPackages {
+  std::vector<std::string> apt;
+  std::vector<std::string> pip;  // NAME==VERSION
+  std::vector<std::string> npm;
+
+  friend bool operator==(const InstalledPackages&, const InstalledPackages&) = default;
+};
+
+// By name. `disk`: for reading a file. NotFound: this container has no layer that could be looked
+// at.
+Async<InstalledPackages> FindInstalled(FileProcess& files, boost::asio::any_io_executor disk,
+                                       EngineName container);
+
+// Empty: there is nothing to bring back.
+std::string ReinstallCommand(const InstalledPackages& packages);
+
+// The packages of apt's extended_states that it installed by itself.
+std::vector<std::string> AutoInstalled(std::string_view states);
+
+}  // namespace sandkeep
