@@ -71,7 +71,10 @@ class DescriptorDoor::Line : public std::enable_shared_from_this<DescriptorDoor:
       waiters_.insert_or_assign(ticket, pending);
       asked = Send({DescriptorWord::kTake, ticket});
     }
-    if (!asked.ok()) pending->Deliver(asked);
+    if (!asked.ok()) {
+      waiters_.erase(ticket);
+      pending->Deliver(asked);
+    }
     return pending;
   }
 

@@ -78,9 +78,10 @@ absl::Status Pump::TakeTurn(int tries, Spool::Taken* taken, std::int64_t* size) 
 }
 
 void Pump::Narrow(SpoolWindow window) {
-  auto narrow = [self = shared_from_this(), window]() {
+  // What readers know of now: a turn may have taken more that they haven't heard of.
+  auto narrow = [self = shared_from_this(), window, known = size_]() {
     const std::lock_guard lock(self->turn_);
-    self->spool_.Narrow(window);
+    self->spool_.Narrow(window, known);
   };
   asio::post(disk_, std::move(narrow));
 }

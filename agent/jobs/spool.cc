@@ -48,7 +48,7 @@ absl::Status Spool::Open(int flags) {
   struct stat file{};
   if (::fstat(file_.get(), &file) != 0) return ErrnoStatus(errno, "fstat of a spool");
   size_ = file.st_size;
-  Drop();
+  Drop(size_);
   return absl::OkStatus();
 }
 
@@ -64,7 +64,7 @@ absl::Status Spool::Take(const UniqueFd& pipe, std::int64_t limit, Taken* taken)
     RETURN_IF_ERROR(Open(O_CREAT));
   }
   // Of what readers know: this turn's bytes they hear of after it.
-  Drop();
+  Drop(size_);
   while (taken->bytes < limit) {
     loff_t at = size_;
     const ssize_t moved =
@@ -93,8 +93,8 @@ absl::Status Spool::Take(const UniqueFd& pipe, std::int64_t limit, Taken* taken)
 
 // Lazily, a step at a time. A hole that can't be made costs disk, never truth: readers go by the
 // range.
-void Spool::Drop() {
-  const ByteRange dropped = window_.Dropped(size_);
+void Spool::Drop(std::int64_t size) {
+  const ByteRange dropped = window_.Dropped(size);
   const std::int64_t from = std::max(dropped.from, dropped_to_);
   if (from >= dropped.to) return;
   if (::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from,
@@ -105,10 +105,12 @@ void Spool::Drop() {
   dropped_to_ = dropped.to;
 }
 
-void Spool::Narrow(SpoolWindow window) {
+void Spool::Narrow(SpoolWindow window, std::int64_t known) {
   window_ = window;
   dropped_to_ = 0;
-  if (file_) Drop();
+  if (file_) return Drop(std::min(size_, known));
+  // Its stream has ended. Opening drops.
+  if (Open(0).ok()) Close();
 }
 
 absl::StatusOr<std::optional<std::string>> SpoolReader::ReadNow(std::int64_t offset,

@@ -58,15 +58,16 @@ class Spool {
   // is still in the pipe; `taken` is what was.
   absl::Status Take(const UniqueFd& pipe, std::int64_t limit, Taken* taken);
 
-  // Keeps less from now on, of what is there too.
-  void Narrow(SpoolWindow window);
+  // Keeps less from now on, of what is there too: of the first `known` bytes, which readers know
+  // of.
+  void Narrow(SpoolWindow window, std::int64_t known);
 
   void Close() { file_.Reset(); }
   std::int64_t size() const { return size_; }
 
  private:
   absl::Status Open(int flags);
-  void Drop();
+  void Drop(std::int64_t size);
 
   std::string path_;
   SpoolWindow window_;

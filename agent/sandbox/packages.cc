@@ -40,10 +40,21 @@ std::string_view Stem(std::string_view name, std::string_view ending) {
   return name.substr(stem) == ending ? name.substr(0, stem) : std::string_view();
 }
 
-Async<std::vector<FileEntry>> ListBelow(FileProcess& files, EngineName container,
-                                        std::string path) {
+// One container's, and how many looks at it are left.
+struct Layer {
+  FileProcess& files;
+  EngineName container;
+  int looks = kMaxPackageLooks;
+};
+
+Async<std::vector<FileEntry>> ListBelow(Layer& layer, std::string path) {
+  const int most = std::min(layer.looks, kMaxPackageEntries);
+  if (most <= 0) co_return std::vector<FileEntry>();
   CO_ASSIGN_OR_RETURN(RelPath folder, RelPath::Parse(StrCat(kRoot, path)));
-  auto listed = co_await files.List(std::move(container), std::move(folder), kMaxPackageEntries);
+  auto listed = co_await layer.files.List(layer.container, std::move(folder), most);
+  // One that is empty costs a look, too.
+  --layer.looks;
+  if (listed.ok()) layer.looks -= static_cast<int>(listed->size());
   // Nothing was written there.
   if (absl::IsNotFound(listed.status())) co_return std::vector<FileEntry>();
   co_return listed;
@@ -62,15 +73,15 @@ std::string ReadUpTo(const UniqueFd& file, std::size_t limit) {
   return text;
 }
 
-Async<std::vector<std::string>> ReadAutoInstalled(FileProcess& files,
-                                                  boost::asio::any_io_executor disk,
-                                                  EngineName container) {
+using NameSet = absl::flat_hash_set<std::string>;
+
+Async<NameSet> ReadAutoInstalled(Layer& layer, boost::asio::any_io_executor disk) {
   CO_ASSIGN_OR_RETURN(RelPath path, RelPath::Parse(StrCat(kRoot, "var/lib/apt/extended_states")));
-  absl::StatusOr<OpenedFile> opened = co_await files.Open(std::move(container), std::move(path));
-  if (absl::IsNotFound(opened.status())) co_return std::vector<std::string>();
+  absl::StatusOr<OpenedFile> opened = co_await layer.files.Open(layer.container, std::move(path));
+  if (absl::IsNotFound(opened.status())) co_return NameSet();
   if (!opened.ok()) co_return opened.status();
-  auto read = [file = std::make_shared<UniqueFd>(
-                   std::move(opened->file))]() -> absl::StatusOr<std::vector<std::string>> {
+  auto read =
+      [file = std::make_shared<UniqueFd>(std::move(opened->file))]() -> absl::StatusOr<NameSet> {
     return AutoInstalled(ReadUpTo(*file, kMaxAptStatesBytes));
   };
   co_return co_await RunOn(disk, std::move(read));
@@ -78,29 +89,24 @@ Async<std::vector<std::string>> ReadAutoInstalled(FileProcess& files,
 
 // dpkg has a list of files for each package, `NAME.list` or `NAME:ARCHITECTURE.list`; those of the
 // image lie in its layers.
-Async<std::vector<std::string>> FindApt(FileProcess& files, boost::asio::any_io_executor disk,
-                                        EngineName container) {
+Async<std::vector<std::string>> FindApt(Layer& layer, boost::asio::any_io_executor disk) {
   CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> lists,
-                      co_await ListBelow(files, container, "var/lib/dpkg/info"));
+                      co_await ListBelow(layer, "var/lib/dpkg/info"));
   std::vector<std::string> names;
   if (lists.empty()) co_return names;
-  CO_ASSIGN_OR_RETURN(const std::vector<std::string> came_along,
-                      co_await ReadAutoInstalled(files, std::move(disk), std::move(container)));
+  CO_ASSIGN_OR_RETURN(const NameSet came_along, co_await ReadAutoInstalled(layer, std::move(disk)));
   for (const FileEntry& entry : lists) {
     if (!entry.regular()) continue;  // A deleted one of the image's leaves a mark.
     std::string_view name = Stem(NameOf(entry), ".list");
     name = name.substr(0, name.find(':'));
-    const bool wanted = std::find(came_along.begin(), came_along.end(), name) == came_along.end();
-    if (wanted && IsPackageName(name)) names.emplace_back(name);
+    if (IsPackageName(name) && !came_along.contains(std::string(name))) names.emplace_back(name);
   }
   co_return names;
 }
 
 // pip leaves a mark in what it was asked for by name.
-Async<std::vector<std::string>> FindPipIn(FileProcess& files, EngineName container,
-                                          std::string folder) {
-  CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> entries,
-                      co_await ListBelow(files, container, folder));
+Async<std::vector<std::string>> FindPipIn(Layer& layer, std::string folder) {
+  CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> entries, co_await ListBelow(layer, folder));
   std::vector<std::string> names;
   for (const FileEntry& entry : entries) {
     const std::string_view stem = Stem(NameOf(entry), ".dist-info");
@@ -108,35 +114,35 @@ Async<std::vector<std::string>> FindPipIn(FileProcess& files, EngineName contain
     if (!entry.directory() || dash == std::string_view::npos) continue;
     const std::string_view name = stem.substr(0, dash);
     const std::string_view version = stem.substr(dash + 1);
-    if (!IsPackageName(name) || !IsPackageName(version)) continue;
+    if (!IsPackageName(name) || !IsPackageName(version) || --layer.looks < 0) continue;
     CO_ASSIGN_OR_RETURN(RelPath mark,
                         RelPath::Parse(StrCat(kRoot, folder, "/", stem, ".dist-info/REQUESTED")));
-    const auto found = co_await files.Stat(container, std::move(mark));
+    const auto found = co_await layer.files.Stat(layer.container, std::move(mark));
     if (found.ok()) names.push_back(StrCat(name, "==", version));
   }
   co_return names;
 }
 
-Async<std::vector<std::string>> FindPip(FileProcess& files, EngineName container) {
+Async<std::vector<std::string>> FindPip(Layer& layer) {
   CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> versions,
-                      co_await ListBelow(files, container, "usr/local/lib"));
+                      co_await ListBelow(layer, "usr/local/lib"));
   std::vector<std::string> names;
   for (const FileEntry& version : versions) {
     if (!version.directory() || NameOf(version).substr(0, 6) != "python") continue;
     for (const std::string_view packages : {"dist-packages", "site-packages"}) {
       std::string folder = StrCat("usr/local/lib/", NameOf(version), "/", packages);
       CO_ASSIGN_OR_RETURN(const std::vector<std::string> found,
-                          co_await FindPipIn(files, container, std::move(folder)));
+                          co_await FindPipIn(layer, std::move(folder)));
       names.insert(names.end(), found.begin(), found.end());
     }
   }
   co_return names;
 }
 
-Async<std::vector<std::string>> FindNpm(FileProcess& files, EngineName container) {
+Async<std::vector<std::string>> FindNpm(Layer& layer) {
   constexpr std::string_view kFolder = "usr/local/lib/node_modules";
   CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> entries,
-                      co_await ListBelow(files, container, std::string(kFolder)));
+                      co_await ListBelow(layer, std::string(kFolder)));
   std::vector<std::string> names;
   for (const FileEntry& entry : entries) {
     const std::string_view name = NameOf(entry);
@@ -145,7 +151,7 @@ Async<std::vector<std::string>> FindNpm(FileProcess& files, EngineName container
     if (IsPackageName(name)) names.emplace_back(name);
     if (name.front() != '@' || !IsPackageName(name.substr(1))) continue;
     CO_ASSIGN_OR_RETURN(const std::vector<FileEntry> scoped,
-                        co_await ListBelow(files, container, StrCat(kFolder, "/", name)));
+                        co_await ListBelow(layer, StrCat(kFolder, "/", name)));
     for (const FileEntry& one : scoped) {
       if (one.directory() && IsPackageName(NameOf(one))) {
         names.push_back(StrCat(name, "/", NameOf(one)));
@@ -170,13 +176,16 @@ void AddPart(std::string* command, std::string_view start, const std::vector<std
 
 }  // namespace
 
-std::vector<std::string> AutoInstalled(std::string_view states) {
+absl::flat_hash_set<std::string> AutoInstalled(std::string_view states) {
   constexpr std::string_view kPackage = "Package: ";
-  std::vector<std::string> names;
+  NameSet names;
   std::string_view package;
   for (const std::string_view line : Split(states, '\n')) {
     if (line.substr(0, kPackage.size()) == kPackage) package = line.substr(kPackage.size());
-    if (line == "Auto-Installed: 1" && !package.empty()) names.emplace_back(package);
+    if (line != "Auto-Installed: 1") continue;
+    // A name counts once, however often it is said of it.
+    const std::string_view name = std::exchange(package, {});
+    if (IsPackageName(name)) names.emplace(name);
   }
   return names;
 }
@@ -185,10 +194,11 @@ Async<InstalledPackages> FindInstalled(FileProcess& files, boost::asio::any_io_e
                                        EngineName container) {
   RelPath root = *RelPath::Parse("diff");
   CO_RETURN_IF_ERROR((co_await files.Stat(container, std::move(root))).status());
+  Layer layer{.files = files, .container = std::move(container)};
   InstalledPackages found;
-  CO_ASSIGN_OR_RETURN(found.apt, co_await FindApt(files, std::move(disk), container));
-  CO_ASSIGN_OR_RETURN(found.pip, co_await FindPip(files, container));
-  CO_ASSIGN_OR_RETURN(found.npm, co_await FindNpm(files, container));
+  CO_ASSIGN_OR_RETURN(found.apt, co_await FindApt(layer, std::move(disk)));
+  CO_ASSIGN_OR_RETURN(found.pip, co_await FindPip(layer));
+  CO_ASSIGN_OR_RETURN(found.npm, co_await FindNpm(layer));
   for (std::vector<std::string>* names : {&found.apt, &found.pip, &found.npm}) {
     std::sort(names->begin(), names->end());
     names->erase(std::unique(names->begin(), names->end()), names->end());

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "agent/file_process/file_process.h"
 #include "common/async.h"
 #include "common/ids.h"
@@ -18,8 +19,10 @@ namespace sandkeep {
 
 // A command for a model to read and repeat: longer ones are cut between packages.
 inline constexpr std::size_t kMaxReinstallBytes = 3500;
-// Names in one folder that are looked at.
+// Names in one folder that are looked at, and looks at all of them together: a sandbox may make as
+// many as its disk takes, and everybody waits for the file process.
 inline constexpr int kMaxPackageEntries = 4000;
+inline constexpr int kMaxPackageLooks = 12000;
 // apt's record of what came along by itself: some 60 bytes a package.
 inline constexpr std::size_t kMaxAptStatesBytes = std::size_t{1} << 20;
 
@@ -39,7 +42,7 @@ Async<InstalledPackages> FindInstalled(FileProcess& files, boost::asio::any_io_e
 // Empty: there is nothing to bring back.
 std::string ReinstallCommand(const InstalledPackages& packages);
 
-// The packages of apt's extended_states that it installed by itself.
-std::vector<std::string> AutoInstalled(std::string_view states);
+// The packages of apt's extended_states that it installed by itself. A sandbox may have written it.
+absl::flat_hash_set<std::string> AutoInstalled(std::string_view states);
 
 }  // namespace sandkeep

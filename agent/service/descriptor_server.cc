@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 #include <iterator>
 #include <list>
 #include <optional>
@@ -163,8 +164,15 @@ void DescriptorServer::Serve(UniqueFd connection, std::shared_ptr<FileTickets> t
     Log(Severity::kWarning, "descriptors.cut", {{"why", socket.status()}});
     return;
   }
-  auto made = std::make_shared<DescriptorConnection>(asio::make_strand(executor_),
-                                                     *std::move(socket), std::move(tickets));
+  std::shared_ptr<DescriptorConnection> made;
+  try {
+    made = std::make_shared<DescriptorConnection>(asio::make_strand(executor_), *std::move(socket),
+                                                  std::move(tickets));
+  } catch (const boost::system::system_error& error) {
+    // No descriptor is left to wait with. The peer finds a closed connection, and streams.
+    Log(Severity::kWarning, "descriptors.cut", {{"why", error.what()}});
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(connections_, [](const auto& weak) { return weak.expired(); });

@@ -93,5 +93,14 @@ TEST(ReinstallCommandTest, IsCutBetweenPackages) {
   EXPECT_EQ(ReinstallCommand({}), "");
 }
 
+TEST(AutoInstalledTest, AFileThatNamesOneHugePackageAgainAndAgainCostsNoMoreThanItself) {
+  std::string states = "Package: " + std::string(512 << 10, 'a') + "\n";
+  for (int i = 0; i < 29'000; ++i) states += "Auto-Installed: 1\n";
+  EXPECT_THAT(AutoInstalled(states), testing::IsEmpty());
+  std::string one = "Package: libc6\n";
+  for (int i = 0; i < 1000; ++i) one += "Auto-Installed: 1\n";
+  EXPECT_THAT(AutoInstalled(one), ElementsAre("libc6"));
+}
+
 }  // namespace
 }  // namespace sandkeep
