@@ -12,6 +12,10 @@
 namespace sandkeep {
 namespace {
 
+// While there is one that would give up its place and can't in this moment, since it is being taken
+// over by an agent that has just started, say: "all busy" would be wrong.
+constexpr std::chrono::milliseconds kUnsettledPatience{2000};
+
 std::string Ago(absl::Duration time) {
   const std::int64_t seconds = std::max<std::int64_t>(absl::ToInt64Seconds(time), 0);
   if (seconds < 120) return StrCat(seconds, " s");
@@ -23,11 +27,13 @@ std::string Ago(absl::Duration time) {
 
 Async<void> Capacity::Admit(PrincipalId principal) {
   Refused refused;
-  const auto patience = std::chrono::steady_clock::now() + kRoomPatience;
+  const auto begun = std::chrono::steady_clock::now();
   while (!TryTake()) {
     std::shared_ptr<Sandbox> victim = Victim(refused);
     if (!victim) {
-      if (std::chrono::steady_clock::now() >= patience) co_return AllBusy(principal);
+      const auto waited = std::chrono::steady_clock::now() - begun;
+      const auto patience = refused.empty() ? kRoomPatience : kUnsettledPatience;
+      if (waited >= patience) co_return AllBusy(principal);
       refused.clear();
       co_await Pause(kRoomPoll);
       continue;

@@ -126,6 +126,8 @@ def test_a_second_agent_on_one_state_directory_refuses_to_start(stack):
 def test_a_stopped_agent_is_given_up_within_seconds_and_works_again_once_it_goes_on(stack, alice, label):
     assert alice.run(label, "true").exit_code == 0
     stack.agent.send_signal(signal.SIGSTOP)
+    tasks = pathlib.Path(f"/proc/{stack.agent.pid}/task")
+    wait_for("all of it to stand", lambda: all(" T " in (task / "stat").read_text() for task in tasks.iterdir()))
     try:
         before = time.monotonic()
         result = alice.run(label, "true")

@@ -145,5 +145,5 @@ def test_nothing_that_a_client_says_is_more_than_text(browser, stack, callback, 
     if browser.run("return document.querySelector('#key') !== null"):
         browser.type("#key", HOSTILE)
         browser.click("[value=allow]")
-        assert browser.run("return document.querySelector('[role=alert]') !== null")
+        wait_for("the page that says no", lambda: browser.run("return document.querySelector('[role=alert]') !== null"), 10)
         expect_untouched()
