@@ -79,6 +79,8 @@ def test_files_survive_the_death_of_every_process_of_the_engine_at_once(stack, a
         assert "system migrate" in str(refused)
     finally:
         stack.start_agent()
+        # It takes stock of what died with the engine, and until then each keeps its place.
+        wait_for("a place", lambda: not alice.run(f"{label}-next", "true").is_error)
     result = alice.run(label, "cat file")
     assert (result.output, result.exit_code) == ("kept\n", 0), result
     assert "[rebuilt]" in result.first_line or "[restarted]" in result.first_line, result
