@@ -21,6 +21,8 @@ using Refusal = RequestParser::Refusal;
 // 16 digits and a line end. Zeros before a size would be well-formed, and are read differently by
 // those who count digits.
 constexpr std::size_t kMaxChunkLineBytes = 18;
+// What 63 bits have. As with chunks, zeros without end aren't read alike by everybody.
+constexpr std::size_t kMaxLengthDigits = 19;
 constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
 constexpr std::string_view kLineEnd = "\r\n";
 
@@ -30,8 +32,9 @@ constexpr std::array<std::string_view, 14> kOnce = {
     "content-type", "expect",         "mcp-protocol-version", "mcp-method",    "mcp-name",
     "range",        "if-range",       "mcp-session-id",       "upgrade"};
 
-bool IsNumber(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+bool IsLength(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxLengthDigits &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 Refusal RefusalOf(const ErrorCode& error) {
@@ -108,7 +111,7 @@ class RequestParser::Grammar : public beast::http::basic_parser<true> {
     if (head_done_) return Fail(&error, 400, "trailers are not accepted");
     std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
     const std::string_view text(value.data(), value.size());
-    if (lower == "content-length" && !IsNumber(text)) {
+    if (lower == "content-length" && !IsLength(text)) {
       return Fail(&error, 400, "Content-Length must be one number");
     }
     if (lower == "transfer-encoding" &&

@@ -59,7 +59,7 @@ void CheckReading(const http::Request& request) {
   const std::string* length = request.Find("content-length");
   const std::string* coding = request.Find("transfer-encoding");
   Require(length == nullptr || coding == nullptr, "a body ends in one way");
-  Require(length == nullptr || (!length->empty() && length->size() <= 20 &&
+  Require(length == nullptr || (!length->empty() && length->size() <= 19 &&
                                 length->find_first_not_of("0123456789") == std::string::npos),
           "a length is a number");
   Require(coding == nullptr || (!request.http_1_0 && coding->size() == 7), "chunked and no more");

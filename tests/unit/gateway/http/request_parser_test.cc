@@ -52,5 +52,21 @@ TEST(RequestParserTest, ATrailerIsRefusedHoweverItIsCut) {
   }
 }
 
+TEST(RequestParserTest, ALengthIsANumberOfAtMost19Digits) {
+  const auto stage = [](std::string_view length) {
+    RequestParser parser;
+    return FeedInPieces(
+        parser, StrCat("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ", length, "\r\n\r\n"), 4096);
+  };
+  EXPECT_EQ(stage("0"), Stage::kDone);
+  EXPECT_EQ(stage(std::string(19, '0')), Stage::kDone);
+  EXPECT_EQ(stage("5"), Stage::kBody);
+  for (const std::string& wrong :
+       {std::string(20, '0'), std::string(36, '0'), StrCat(std::string(19, '0'), "5"),
+        std::string("99999999999999999999"), std::string("+5"), std::string("0x5")}) {
+    EXPECT_EQ(stage(wrong), Stage::kRefused) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace sandkeep::http
