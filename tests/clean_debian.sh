@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# clean_debian.sh RELEASE FOLDER: makes a bare Debian of that release in FOLDER, and in it, on a clean clone and without any of
-# the packages, runs README's two commands: deploy/demo.sh --once, then the suites of that release's own compiler and libraries.
-# What podman's part is, the demo shows; the rest of the suites are the core lane's, and would take as long again.
+# clean_debian.sh RELEASE FOLDER [SUITE…]: makes a bare Debian of that release in FOLDER, and in it, on a clean clone and without any of
+# the packages, runs README's two commands: deploy/demo.sh --once, then tests/run.sh, with those suites or with all.
 # The last line is the suites' `N passed, N failed, N skipped`.
 set -euo pipefail
 
@@ -12,6 +11,7 @@ HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/debian_root.sh"
 
 RELEASE=${1:?release} ROOT=${2:?folder}
+shift 2
 
 clone() {
   git clone -q "$SK_ROOT" "$ROOT/srv/sandkeep"
@@ -26,4 +26,4 @@ clone
 # The caches know what they hold by a hash of what it was made from.
 in_debian "$ROOT" "$SK_CACHE" root/.cache/sandkeep 'cd /srv/sandkeep
   deploy/demo.sh --once
-  exec tests/run.sh unit integration'
+  exec tests/run.sh "$@"' "$@"
