@@ -41,6 +41,9 @@ inline constexpr std::chrono::milliseconds kExitGrace{50};
 // At most this long, even if it never falls silent: what the command itself printed is out of the
 // pipe by then.
 inline constexpr std::chrono::milliseconds kExitGraceMax{500};
+// At a command's end, reads of each pipe: what its last writes left, few bytes each, and the end of
+// file.
+inline constexpr int kDrainTries = 64;
 // After SIGKILL, for the kernel and init to say so; then the job ends without their word.
 inline constexpr std::chrono::milliseconds kKillWait{5000};
 // Between two reads of a slow writer's pipe: a one-byte writer must not cost the agent a CPU.
@@ -52,6 +55,8 @@ inline constexpr std::size_t kSpliceCoalesceBelow = 4_KiB;
 inline constexpr std::chrono::milliseconds kSpoolRetry{1000};
 // A spool's middle is given back in whole steps: the end of the dropped range is a multiple of it.
 inline constexpr std::int64_t kSpoolDropStep = 1LL << 20;
+// What a running job may keep, whatever others hold.
+inline constexpr std::int64_t kLeastSpoolBytes = 2LL << 20;
 // An outcome is on its way to who waits for it before it is recorded: until then init has it.
 inline constexpr std::chrono::milliseconds kRecordDelay{1};
 // Between two tries to record how a job ended.
@@ -165,6 +170,18 @@ inline constexpr std::chrono::milliseconds kConnectDeadline{900};
 // after as long again: a command may be silent for hours, a stopped agent is so for ever. The agent
 // takes twice as many questions.
 inline constexpr std::chrono::milliseconds kRpcAliveInterval{10000};
+// A ticket for an open file: a front end fetches at once, milliseconds even on a busy machine.
+inline constexpr std::chrono::milliseconds kTicketLifetime{5000};
+// Of one peer, waiting or with it, each a descriptor: four times the downloads that a gateway
+// serves at once.
+inline constexpr std::size_t kMaxFileTickets = 1024;
+inline constexpr std::size_t kMaxFilesHanded = 1024;
+// Until the socket for descriptors is tried again: an agent that restarts is back within the first,
+// rules that forbid it don't change by themselves.
+inline constexpr std::chrono::milliseconds kDoorPause{500};
+inline constexpr std::chrono::milliseconds kRefusedDoorPause{10000};
+// The agent only looks the ticket up.
+inline constexpr std::chrono::milliseconds kFetchDeadline{2000};
 
 // Nothing blocks on a strand, and a second thread would only add wake-ups.
 inline constexpr int kAgentThreads = 1;
@@ -199,6 +216,20 @@ inline constexpr std::size_t kMaxContainerListBytes = 4_MiB;
 inline constexpr std::size_t kMaxLayerIdBytes = 128;
 inline constexpr std::size_t kMaxKernelTextBytes = 4_KiB;
 inline constexpr std::size_t kMaxProcTextBytes = 16_KiB;
+inline constexpr std::size_t kMaxMountsTextBytes = 256_KiB;
+// One number, or a few in a line.
+inline constexpr std::size_t kMaxNumberTextBytes = 128;
+// While the network filter comes up, tries of what it must forbid: sandkeep-netdeny.service needs
+// less than these 6 s.
+inline constexpr int kFilterTries = 30;
+inline constexpr std::chrono::milliseconds kFilterPause{200};
+inline constexpr std::size_t kMaxResolvConfBytes = 64_KiB;
+// Of the inotify that the host's user may have, one sandbox gets one part in so many, and at least
+// so much: a watcher of files takes one instance, and one watch for each folder.
+inline constexpr std::int64_t kInotifyParts = 16;
+inline constexpr std::int64_t kLeastInotifyInstances = 16;
+inline constexpr std::int64_t kLeastInotifyWatches = 4096;
+inline constexpr std::chrono::milliseconds kNeighbourLimitsDeadline{5000};
 
 // ---- The file process ----
 // One open or stat takes microseconds: then the process or the disk is stuck, and it is replaced.
@@ -258,6 +289,15 @@ inline constexpr std::size_t kMaxWaitingEvents = 64;
 inline constexpr std::size_t kMaxWaitingEventBytes = 1_MiB;
 // Downloads at once: each holds a stream of the agent's and a few of its chunks.
 inline constexpr int kMaxDownloads = 256;
+// One turn of a file that is sent: long enough that changing threads doesn't count, short enough
+// that others have theirs; under a millisecond from memory.
+inline constexpr std::int64_t kFileTurnBytes = 1LL << 20;
+// Disks make these wait, and nothing else does; clients don't.
+inline constexpr int kFileSendThreads = 2;
+// A file may change between the agent's look and ours.
+inline constexpr int kOpenTries = 3;
+// Links whose owner needn't be asked for again: 200 bytes each.
+inline constexpr std::size_t kMaxKnownOwners = 2048;
 // After an answer that leaves a request unread: long enough for the client to see the answer.
 inline constexpr std::chrono::seconds kLingerDeadline{2};
 inline constexpr std::size_t kMaxLingerBytes = 1_MiB;
@@ -284,6 +324,8 @@ inline constexpr std::chrono::milliseconds kUnackedDeadline{60'000};
 
 // ---- Keys and sign-in ----
 inline constexpr std::size_t kMaxDeviceNameBytes = 64;
+// Of a key that the operator made up: shorter ones can be guessed.
+inline constexpr std::size_t kLeastOwnerKeyBytes = 16;
 // After `keys rotate` both keys are good for this long, unless it is told otherwise.
 inline constexpr std::chrono::hours kKeyOverlap{24};
 // A form, or what a client registers.
@@ -436,6 +478,8 @@ inline constexpr std::uint64_t kImagerCpuSeconds = 2;
 inline constexpr std::chrono::milliseconds kImagerDeadline{6000};
 // At once: each may take a processor and its memory.
 inline constexpr int kMaxImagers = 2;
+// Of one principal, each an open file: more than its sandboxes present at once.
+inline constexpr std::size_t kMaxWaitingPictures = 64;
 // What may be asked for. What is to be shown passes through an answer of the agent's, with room for
 // its header in what a process of ours may print.
 inline constexpr int kMinImagePixels = 16;
@@ -504,6 +548,10 @@ inline constexpr std::size_t kMaxCutOffNotes = 3;
 // a tenth of a second.
 inline constexpr std::chrono::milliseconds kRoomPatience{60};
 inline constexpr std::chrono::milliseconds kRoomPoll{10};
+// The same while there is one that would give up its place and can't in this moment, or whose
+// commands aren't known yet: an agent that has just started is taking it over. "All busy" would be
+// wrong.
+inline constexpr std::chrono::milliseconds kUnsettledPatience{2000};
 // Between two looks for sandboxes that are idle, frozen or stopped for long enough.
 inline constexpr std::chrono::seconds kLifeInterval{1};
 // Between two looks at the machine's memory and disk: what fills either takes longer.
@@ -539,6 +587,21 @@ inline constexpr int kSettleTries = 4;
 inline constexpr int kWakeTries = 3;
 // Each begins with a start of the container, if that has gone.
 inline constexpr int kStartTries = 8;
+// What a rebuilt sandbox is told to install again, for a model to read and repeat: a longer command
+// is cut between packages.
+inline constexpr std::size_t kMaxReinstallBytes = 3500;
+// Names in one folder that are looked at for it, and looks at all of them together: a sandbox may
+// make as many as its disk takes, and everybody waits for the file process.
+inline constexpr int kMaxPackageEntries = 4000;
+inline constexpr int kMaxPackageLooks = 12000;
+// npm's names; the others' are shorter.
+inline constexpr std::size_t kMaxPackageNameBytes = 214;
+// apt's record of what came along by itself: some 60 bytes a package.
+inline constexpr std::size_t kMaxAptStatesBytes = 1_MiB;
+// Before a sandbox rests its records are waited for: they take milliseconds, unless the disk is
+// full, and then nothing is better for waiting.
+inline constexpr std::chrono::milliseconds kRecordPause{2};
+inline constexpr int kRecordLooks = 50;
 // What a name costs at least, however little is in it: a file system has only so many.
 inline constexpr std::int64_t kBytesPerName = 4096;
 // Between two looks, less than this is no growth: a shell's history, a log line.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/limits.h"
 #include "common/mistakes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -11,18 +12,17 @@
 namespace sandkeep {
 namespace {
 
-constexpr std::size_t kLeastOwnerKeyBytes = 16;
-
 // It came from a person, maybe as an example has it.
 absl::Status CheckOwnerKey(const Secret& key) {
   if (key.empty()) return absl::OkStatus();
   const std::string_view text = key.Reveal();
   const bool visible =
       std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
-  if (visible && text.size() >= kLeastOwnerKeyBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      StrCat("SANDBOX_API_KEY: must be ", kLeastOwnerKeyBytes,
-             " or more visible ASCII characters without blanks, at random"));
+  const bool fits = text.size() >= kLeastOwnerKeyBytes && text.size() <= kMaxBearerBytes;
+  if (visible && fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat("SANDBOX_API_KEY: must be ", kLeastOwnerKeyBytes, " to ",
+                                           kMaxBearerBytes,
+                                           " visible ASCII characters without blanks, at random"));
 }
 
 }  // namespace

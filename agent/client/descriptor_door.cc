@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "common/descriptor_frame.h"
 #include "common/frame_socket.h"
+#include "common/limits.h"
 #include "common/pending.h"
 #include "common/status_codes.h"
 #include "common/status_macros.h"

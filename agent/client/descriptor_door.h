@@ -17,13 +17,6 @@
 
 namespace sandkeep {
 
-// An agent that restarts is back within it.
-inline constexpr std::chrono::milliseconds kDoorPause{500};
-// Rules don't change by themselves.
-inline constexpr std::chrono::milliseconds kRefusedDoorPause{10000};
-// The agent only looks the ticket up.
-inline constexpr std::chrono::milliseconds kFetchDeadline{2000};
-
 class DescriptorDoor {
  public:
   // `executor` runs the connection's reads.

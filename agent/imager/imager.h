@@ -15,9 +15,6 @@
 
 namespace sandkeep {
 
-// Of one principal, each an open file: more than its sandboxes present at once.
-inline constexpr std::size_t kMaxWaitingPictures = 64;
-
 class FairGate;
 
 class Imager {

@@ -21,6 +21,7 @@
 #include "agent/store/store.h"
 #include "common/async.h"
 #include "common/clock.h"
+#include "common/limits.h"
 
 namespace sandkeep {
 
@@ -38,9 +39,6 @@ class JobWatcher {
   // After kOutcome or kEndOfWhatThereIs: OutOfRange. Unavailable: the table is gone.
   virtual Async<JobEvent> Next() = 0;
 };
-
-// What a running job may keep, whatever others hold.
-inline constexpr std::int64_t kLeastSpoolBytes = 2LL << 20;
 
 class JobTable {
  public:

@@ -14,9 +14,6 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// At a command's end: what its last writes left, few bytes each, and the end of file.
-constexpr int kDrainTries = 64;
-
 }  // namespace
 
 Pump::Pump(asio::any_io_executor strand, asio::any_io_executor disk, UniqueFd pipe, Spool spool,

@@ -15,8 +15,6 @@
 namespace sandkeep {
 namespace {
 
-constexpr std::size_t kMaxLimitText = 128;
-constexpr std::size_t kMaxMountsText = 256_KiB;
 constexpr std::int64_t kCpuPeriod = 100'000;  // Microseconds; the kernel's own default.
 
 // Collects what was wrong.
@@ -26,7 +24,7 @@ class Check {
 
   void File(std::string_view name, const std::string& want) {
     const std::string path = StrCat(folder_, name);
-    const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxLimitText);
+    const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxNumberTextBytes);
     if (absl::IsNotFound(text.status())) return;  // Of a kernel without it.
     const std::string_view is = text.ok() ? FirstLine(*text) : "unreadable";
     if (is == want) return;
@@ -51,7 +49,7 @@ class Check {
   // A mount in the container's own namespace, which only its next start makes anew.
   void Shm(pid_t init, std::int64_t want) {
     const absl::StatusOr<std::string> text =
-        ReadSmallFile(StrCat("/proc/", init, "/mountinfo"), kMaxMountsText);
+        ReadSmallFile(StrCat("/proc/", init, "/mountinfo"), kMaxMountsTextBytes);
     const std::int64_t is = text.ok() ? ShmBytes(*text) : 0;
     if (is == 0 || is == want) return;
     Add("/dev/shm", StrCat(is, " bytes"),

@@ -10,16 +10,10 @@
 
 namespace sandkeep {
 
-// Of what the host's user may have, one sandbox gets one part in so many, and at least so much: a
-// watcher of files takes one instance, and one watch for each folder.
-inline constexpr std::int64_t kInotifyParts = 16;
-inline constexpr std::int64_t kLeastInotifyInstances = 16;
-inline constexpr std::int64_t kLeastInotifyWatches = 4096;
-
 std::int64_t ShareOf(std::int64_t of_host, std::int64_t least);
 
-// Sets both for the user namespace of the container with this init. What it can't do it logs; it
-// takes some milliseconds, and nobody needs to wait for it.
+// Sets both for the user namespace of the container with this init; some milliseconds. What it
+// can't do it logs.
 boost::asio::awaitable<void> LimitInotify(pid_t init);
 
 }  // namespace sandkeep

@@ -26,7 +26,6 @@ namespace {
 
 constexpr const char* kDiscardPort = "9";
 constexpr std::string_view kNameserver = "nameserver";
-constexpr std::size_t kMostResolvConf = 64_KiB;
 
 // Of every range one whose route is most likely the range's own; and those that clouds answer at.
 constexpr std::array<std::string_view, 11> kOfEachRange = {
@@ -109,7 +108,7 @@ std::optional<std::string> TextOf(const sockaddr* address) {
 AddressRanges WithResolvers(AddressRanges allowed, const std::string& resolv_conf) {
   std::error_code none;
   const std::string path = std::filesystem::canonical(resolv_conf, none).string();
-  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMostResolvConf);
+  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxResolvConfBytes);
   if (!text.ok()) return allowed;
   for (const std::string_view line : Split(*text, '\n')) {
     const std::size_t end = line.find_first_of(" \t");

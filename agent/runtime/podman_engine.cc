@@ -24,10 +24,6 @@ namespace {
 // The second one has what the first leaves out where systemd-resolved stands between.
 constexpr const char* kResolvConfs[] = {"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"};
 
-// sandkeep-netdeny.service needs less than these 6 s.
-constexpr int kFilterTries = 30;
-constexpr std::chrono::milliseconds kFilterPause{200};
-
 constexpr std::string_view kProgramFolders[] = {"/usr/local/bin", "/usr/bin", "/bin"};
 
 bool IsInstalled(std::string_view program) {

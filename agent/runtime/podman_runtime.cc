@@ -197,9 +197,8 @@ Async<RunningContainer> PodmanRuntime::Take(EngineName container, std::string ho
 Async<RunningContainer> PodmanRuntime::TakeStarted(EngineName container, std::string hostname) {
   CO_ASSIGN_OR_RETURN(const pid_t pid, ReadPidFile(ContainerFolder(engine_.options(), container)));
   auto running = co_await Take(std::move(container), std::move(hostname), pid);
-  // Beside whatever it is started for.
-  const auto here = co_await asio::this_coro::executor;
-  if (running.ok()) Spawn(here, "container.inotify", LimitInotify(pid));
+  // Before a command could take its share and more.
+  if (running.ok()) co_await LimitInotify(pid);
   // It was there a moment ago.
   if (absl::IsNotFound(running.status())) co_return absl::UnavailableError("the sandbox died");
   co_return running;

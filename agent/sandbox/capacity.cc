@@ -12,10 +12,6 @@
 namespace sandkeep {
 namespace {
 
-// While there is one that would give up its place and can't in this moment, since it is being taken
-// over by an agent that has just started, say: "all busy" would be wrong.
-constexpr std::chrono::milliseconds kUnsettledPatience{2000};
-
 std::string Ago(absl::Duration time) {
   const std::int64_t seconds = std::max<std::int64_t>(absl::ToInt64Seconds(time), 0);
   if (seconds < 120) return StrCat(seconds, " s");
@@ -32,7 +28,8 @@ Async<void> Capacity::Admit(PrincipalId principal) {
     std::shared_ptr<Sandbox> victim = Victim(refused);
     if (!victim) {
       const auto waited = std::chrono::steady_clock::now() - begun;
-      const auto patience = refused.empty() ? kRoomPatience : kUnsettledPatience;
+      const bool settled = refused.empty() && AllHoldersAreBusy();
+      const auto patience = settled ? kRoomPatience : kUnsettledPatience;
       if (waited >= patience) co_return AllBusy(principal);
       refused.clear();
       co_await Pause(kRoomPoll);
@@ -84,6 +81,15 @@ std::shared_ptr<Sandbox> Capacity::Victim(const Refused& refused) const {
     oldest_use = view.snapshot.last_used;
   }
   return oldest;
+}
+
+bool Capacity::AllHoldersAreBusy() const {
+  int busy = 0;
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    const SandboxView view = sandbox->View();
+    if (view.has_place && IsBusy(view.activity)) ++busy;
+  }
+  return busy >= used();
 }
 
 absl::Status Capacity::AllBusy(const PrincipalId& principal) const {

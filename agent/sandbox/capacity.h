@@ -44,6 +44,9 @@ class Capacity {
   using Refused = std::set<std::shared_ptr<Sandbox>>;
 
   std::shared_ptr<Sandbox> Victim(const Refused& refused) const;
+  // False: a place is held by one of which isn't known yet whether it works: it is being taken over
+  // from an earlier agent, or its end is looked into.
+  bool AllHoldersAreBusy() const;
   absl::Status AllBusy(const PrincipalId& principal) const;
 
   const Registry& registry_;

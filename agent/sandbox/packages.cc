@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "common/limits.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -16,14 +17,13 @@ namespace {
 
 // In the layer, the container's own file system begins here.
 constexpr std::string_view kRoot = "diff/";
-constexpr std::size_t kMaxNameBytesOfPackage = 214;  // npm's; the others' are shorter.
 
 bool IsPackageName(std::string_view name) {
   const auto allowed = [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' ||
            c == '+' || c == '~' || c == '!' || c == ':';
   };
-  return !name.empty() && name.size() <= kMaxNameBytesOfPackage &&
+  return !name.empty() && name.size() <= kMaxPackageNameBytes &&
          absl::ascii_isalnum(static_cast<unsigned char>(name.front())) &&
          std::all_of(name.begin(), name.end(), allowed);
 }

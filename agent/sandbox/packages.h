@@ -17,15 +17,6 @@
 
 namespace sandkeep {
 
-// A command for a model to read and repeat: longer ones are cut between packages.
-inline constexpr std::size_t kMaxReinstallBytes = 3500;
-// Names in one folder that are looked at, and looks at all of them together: a sandbox may make as
-// many as its disk takes, and everybody waits for the file process.
-inline constexpr int kMaxPackageEntries = 4000;
-inline constexpr int kMaxPackageLooks = 12000;
-// apt's record of what came along by itself: some 60 bytes a package.
-inline constexpr std::size_t kMaxAptStatesBytes = std::size_t{1} << 20;
-
 struct InstalledPackages {
   std::vector<std::string> apt;
   std::vector<std::string> pip;  // NAME==VERSION

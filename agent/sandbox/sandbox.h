@@ -228,6 +228,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<bool> ResumeHere();
   Async<void> HoldStillHere();
   Async<void> EndForGoodHere();
+  // For its own rest: what is installed in it is noted first, which may take a moment.
+  Async<void> FreezeUnused();
   Async<void> FreezeLocked(bool for_room);
   Async<void> SuspendContainer();
   Async<void> ThawContainer();

@@ -11,17 +11,11 @@
 #include "agent/sandbox/packages.h"
 #include "agent/sandbox/registry.h"
 #include "agent/sandbox/sandbox.h"
+#include "common/limits.h"
 #include "common/pause.h"
 #include "common/status_macros.h"
 
 namespace sandkeep {
-namespace {
-
-// Records take milliseconds, unless the disk is full: then nothing is better for waiting.
-constexpr std::chrono::milliseconds kRecordPause{2};
-constexpr int kRecordLooks = 50;
-
-}  // namespace
 
 Async<bool> Sandbox::MakeRoom() { return OnStrand(MakeRoomHere()); }
 Async<void> Sandbox::FreezeNow() { return OnStrand(FreezeNowHere()); }
@@ -77,7 +71,7 @@ Async<void> Sandbox::FreezeNowHere() {
     co_return absl::FailedPreconditionError(
         "the sandbox is busy: a command runs, or somebody reads from it");
   }
-  co_return co_await FreezeLocked(/*for_room=*/false);
+  co_return co_await FreezeUnused();
 }
 
 Async<void> Sandbox::ThawNowHere() {
@@ -95,15 +89,21 @@ Async<bool> Sandbox::FreezeIdleHere() {
   if (!IdleSince(ActivityNow(), context_.limits.background, context_.clock.Steady())) {
     co_return false;
   }
-  const absl::Status frozen = co_await FreezeLocked(/*for_room=*/false);
+  const absl::Status frozen = co_await FreezeUnused();
   co_return frozen.ok();
 }
 
 Async<bool> Sandbox::StopFrozenHere() {
   const StrandLock::Guard guard = lock_.TryAcquire();
-  const bool may = guard && state_ == SandboxState::kFrozen &&
-                   MayBeEnded(ActivityNow(), context_.limits.background, context_.clock.Steady());
-  if (!may) co_return false;
+  const auto may = [this] {
+    return state_ == SandboxState::kFrozen &&
+           MayBeEnded(ActivityNow(), context_.limits.background, context_.clock.Steady());
+  };
+  if (!guard || !may()) co_return false;
+  // One that was frozen for another's sake was frozen at once.
+  co_await NotePackages();
+  // A call may wait for the lock by now.
+  if (!may()) co_return false;
   const absl::Status stopped = co_await StopLocked(StoppedIdle());
   co_return stopped.ok();
 }
@@ -143,14 +143,18 @@ Async<bool> Sandbox::ResumeHere() {
   co_return true;
 }
 
+Async<void> Sandbox::FreezeUnused() {
+  const RestGuard resting(*this);
+  co_await NotePackages();
+  co_return co_await FreezeLocked(/*for_room=*/false);
+}
+
 Async<void> Sandbox::FreezeLocked(bool for_room) {
   const RestGuard resting(*this);
   // A frozen init tells the next agent of no end that this one hadn't recorded yet.
   for (int looks = 0; looks < kRecordLooks && !jobs_->all_recorded(); ++looks) {
     co_await Pause(kRecordPause);
   }
-  // For another's sake it is frozen at once.
-  if (!for_room) co_await NotePackages();
   absl::Status frozen = co_await RecordRest(Rest::kFrozen);
   if (frozen.ok()) frozen = co_await SuspendContainer();
   // Its init may have ended meanwhile.

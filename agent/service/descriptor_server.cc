@@ -19,6 +19,7 @@
 #include "common/async.h"
 #include "common/descriptor_frame.h"
 #include "common/frame_socket.h"
+#include "common/limits.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 

@@ -13,12 +13,10 @@
 #include <vector>
 
 #include "agent/service/file_tickets.h"
+#include "common/limits.h"
 #include "common/unique_fd.h"
 
 namespace sandkeep {
-
-// Four times the downloads that a gateway serves at once.
-inline constexpr std::size_t kMaxFilesHanded = 1024;
 
 class DescriptorConnection;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/descriptor_frame.h"
+#include "common/limits.h"
 
 namespace sandkeep {
 

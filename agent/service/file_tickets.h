@@ -15,15 +15,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "common/async.h"
+#include "common/limits.h"
 #include "common/random.h"
 #include "common/unique_fd.h"
 
 namespace sandkeep {
-
-// A front end fetches at once: milliseconds even on a busy machine.
-inline constexpr std::chrono::milliseconds kTicketLifetime{5000};
-// Of one peer, each a descriptor: four times the downloads that a gateway serves at once.
-inline constexpr std::size_t kMaxFileTickets = 1024;
 
 class FileTickets : public std::enable_shared_from_this<FileTickets> {
  public:

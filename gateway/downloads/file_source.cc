@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/limits.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "gateway/downloads/described_file.h"

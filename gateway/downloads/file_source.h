@@ -15,14 +15,10 @@
 #include "agent/client/agent_client.h"
 #include "agent/client/descriptor_door.h"
 #include "common/async.h"
+#include "common/limits.h"
 #include "gateway/http/exchange.h"
 
 namespace sandkeep {
-
-// Disks make these wait, and nothing else does; clients don't.
-inline constexpr int kFileSendThreads = 2;
-// A file may change between the agent's look and ours.
-inline constexpr int kOpenTries = 3;
 
 class FileSource {
  public:

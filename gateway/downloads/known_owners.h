@@ -9,11 +9,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "common/limits.h"
 
 namespace sandkeep {
-
-// 200 bytes each.
-inline constexpr std::size_t kMaxKnownOwners = 2048;
 
 struct KnownOwner {
   std::string principal;

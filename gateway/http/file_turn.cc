@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/limits.h"
+
 namespace sandkeep::http {
 
 FileTurn SendFileTurn(int socket, int file, std::int64_t offset, std::int64_t length) {

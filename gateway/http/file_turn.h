@@ -7,10 +7,6 @@
 
 namespace sandkeep::http {
 
-// Long enough that changing threads doesn't count, short enough that others have their turn: under
-// a millisecond from memory.
-inline constexpr std::int64_t kFileTurnBytes = 1LL << 20;
-
 struct FileTurn {
   std::int64_t sent = 0;
   bool full = false;    // The socket takes no more for now.

@@ -111,7 +111,7 @@ def test_an_env_file_of_mcp_linux_sandbox_starts_sandkeep():
 
 def test_a_key_that_is_still_the_readmes_placeholder_starts_nothing():
     env_file = CODE_SANDBOX_SETUP.format(key='<random string, e.g. python3 -c "import secrets;print(secrets.token_urlsafe(32))">')
-    with pytest.raises((RuntimeError, Exception), match="SANDBOX_API_KEY: must be 16 or more visible ASCII characters"):
+    with pytest.raises((RuntimeError, Exception), match="SANDBOX_API_KEY: must be 16 to 512 visible ASCII characters"):
         with Stack(env_file=env_file):
             pass
 

@@ -4,6 +4,7 @@
 
 #include <future>
 #include <limits>
+#include <thread>
 
 #include "agent/sandbox/sandbox.h"
 #include "common/limits.h"
@@ -154,6 +155,29 @@ TEST_F(CapacityTest, ARemovalThatFailsKeepsThePlaceUntilItSucceeds) {
   EXPECT_EQ(Wait(manager().Info())->running, 1);
   EXPECT_EQ(runtime_.calls(EngineCall::kRemove), removals + 2);
   EXPECT_EQ(OutputOf(alice_, "one", "echo back"), "back\n");
+}
+
+TEST_F(CapacityTest, WhoComesWhileTheEndOfAPlacesHolderIsLookedIntoGetsThatPlace) {
+  limits_.recycle_removes = true;
+  limits_.life_interval = absl::Milliseconds(2);
+  Die();
+  Boot();
+  auto busy = Start(alice_, "busy", "echo up; sleep 1000");
+  ASSERT_TRUE(busy.ok());
+  ReadUntil(*busy->watcher, "up");
+  OutputOf(alice_, "idle", "true");
+  runtime_.Fail(EngineCall::kRemove, absl::UnavailableError("engine hangs"));
+
+  auto call = Begin(manager().StartJob(bob_, "new", Command("echo in")));
+  ASSERT_TRUE(BecomesInTime(RefOf(alice_, "idle"), SandboxState::kBroken));
+  // Longer than who finds all others busy is kept waiting.
+  std::this_thread::sleep_for(3 * kRoomPatience);
+  clock_.Advance(absl::FromChrono(kSettleRetry));
+
+  auto started = Wait(std::move(call));
+  ASSERT_TRUE(started.ok()) << started.status();
+  Outcome outcome;
+  EXPECT_EQ(ReadToEnd(*started->watcher, &outcome), "in\n");
 }
 
 TEST_F(CapacityTest, ManyNewSandboxesAtOnceNeverExceedTheLimit) {

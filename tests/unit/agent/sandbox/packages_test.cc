@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/limits.h"
 #include "common/strings.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 
