@@ -1,10 +1,13 @@
 #include "common/ids.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "common/base32.h"
+#include "common/hex.h"
 #include "common/limits.h"
 #include "common/strings.h"
 
@@ -24,20 +27,6 @@ bool IsSlug(std::string_view text) {
          std::all_of(text.begin(), text.end(), IsSlugChar);
 }
 
-bool IsHexDigit(char c) { return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f'); }
-
-int HexValue(char c) { return absl::ascii_isdigit(c) ? c - '0' : c - 'a' + 10; }
-
-// By hand: the one absl::HexStringToBytes of Debian 12 is deprecated in Debian 13, whose other one
-// isn't in 12.
-std::string BytesOfHex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t at = 0; at < hex.size(); at += 2) {
-    bytes.push_back(static_cast<char>(HexValue(hex[at]) << 4 | HexValue(hex[at + 1])));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 template <typename Tag>
@@ -47,11 +36,12 @@ std::string Id128<Tag>::hex() const {
 
 template <typename Tag>
 absl::StatusOr<Id128<Tag>> Id128<Tag>::FromHex(std::string_view hex) {
-  if (hex.size() != 2 * kBytes || !std::all_of(hex.begin(), hex.end(), IsHexDigit)) {
+  std::optional<std::string> bytes = BytesOfHex(hex.substr(0, 2 * kBytes + 2));
+  if (!bytes.has_value() || bytes->size() != kBytes) {
     return absl::InvalidArgumentError(
         StrCat(Tag::kName, " must be 32 hexadecimal digits in lower case"));
   }
-  return Id128(BytesOfHex(hex));
+  return Id128(*std::move(bytes));
 }
 
 template class Id128<JobIdTag>;

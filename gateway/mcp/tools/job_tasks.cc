@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "common/hex.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -28,26 +29,16 @@ std::string IdOf(std::string_view label, const JobId& job) {
   return StrCat(kPrefix, job.hex(), "-", absl::BytesToHexString(ToAbsl(label)));
 }
 
-std::optional<std::string> FromHex(std::string_view text) {
-  const bool hex = text.size() % 2 == 0 && std::all_of(text.begin(), text.end(), [](char c) {
-                     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-                   });
-  if (!hex) return std::nullopt;
-  return absl::HexStringToBytes(ToAbsl(text));
-}
-
 // NotFound: no id that this server gave.
 absl::StatusOr<NamedJob> JobOf(const CallContext& context, std::string_view id) {
   const absl::Status unknown = absl::NotFoundError("no such task");
   id.remove_prefix(kPrefix.size());
   const std::size_t end = id.find('-');
   if (end == std::string_view::npos) return unknown;
-  const std::optional<std::string> bytes = FromHex(id.substr(0, end));
-  const std::optional<std::string> label = FromHex(id.substr(end + 1));
-  if (!bytes || !label || label->empty() || label->size() > kMaxLabelBytes) return unknown;
+  const absl::StatusOr<JobId> job = JobId::FromHex(id.substr(0, end));
+  const std::optional<std::string> label = BytesOfHex(id.substr(end + 1));
+  if (!job.ok() || !label || label->empty() || label->size() > kMaxLabelBytes) return unknown;
   if (!IsUtf8(*label)) return unknown;
-  const absl::StatusOr<JobId> job = JobId::FromBytes(*bytes);
-  if (!job.ok()) return unknown;
   NamedJob named{.sandbox = {}, .id = *job};
   named.sandbox.set_principal(std::string(context.principal().text()));
   named.sandbox.set_label(*label);
