@@ -59,7 +59,8 @@ sk_packages() {
     test)
       printf '%s\n' libgtest-dev libgmock-dev clang-19 clang-format-19 clang-tidy-19 \
         libclang-rt-19-dev shellcheck sqlite3 acl iproute2 procps curl jq python3 wrk \
-        nginx-light chromium chromium-driver wget unzip e2fsprogs xfsprogs btrfs-progs
+        nginx-light chromium chromium-driver wget unzip e2fsprogs xfsprogs btrfs-progs \
+        testssl.sh slowhttptest
       ;;
     pytest) echo python3-pytest ;;
     vm) printf '%s\n' qemu-system-x86 e2fsprogs patchelf ;;
