@@ -17,15 +17,17 @@ constexpr std::size_t kMaxWalkedBytes = kMaxWalkedEntries * kMaxNameBytes;
 class Search {
  public:
   explicit Search(FileQuery query) : query_(std::move(query)) {
-    folders_.push_back({query_.path.bytes(), query_.pattern.Start()});
+    folders_.push_back({query_.path, query_.pattern.Start()});
   }
 
   bool done() const { return folders_.empty(); }
   // Whose entries are to be added next.
   RelPath TakeFolder() {
-    folder_ = std::move(folders_.front());
+    Folder next = std::move(folders_.front());
     folders_.pop_front();
-    return *RelPath::Parse(folder_.path);
+    prefix_ = next.path.bytes().empty() ? 0 : next.path.bytes().size() + 1;
+    state_ = next.state;
+    return std::move(next.path);
   }
 
   void Add(std::vector<FileEntry> entries) {
@@ -60,25 +62,33 @@ class Search {
 
  private:
   struct Folder {
-    std::string path;
+    RelPath path;
     Glob::State state;
   };
 
   void Look(FileEntry entry) {
-    const std::string_view name =
-        std::string_view(entry.path).substr(folder_.path.empty() ? 0 : folder_.path.size() + 1);
-    const Glob::State state = query_.pattern.Step(folder_.state, name);
-    if (entry.directory() && query_.pattern.LeadsOn(state)) {
-      bytes_ += entry.path.size();
-      folders_.push_back({entry.path, state});
-    }
+    const std::string_view name = std::string_view(entry.path).substr(prefix_);
+    const Glob::State state = query_.pattern.Step(state_, name);
+    if (entry.directory() && query_.pattern.LeadsOn(state)) LookInto(entry.path, state);
     if (!query_.pattern.IsMatch(state) || entry.path <= query_.after) return;
     bytes_ += entry.path.size();
     found_.push_back(std::move(entry));
   }
 
+  // A tree may be deeper than any path is long: what is in there has no name to be asked for by.
+  void LookInto(const std::string& folder, const Glob::State& state) {
+    absl::StatusOr<RelPath> path = RelPath::Parse(folder);
+    truncated_ = truncated_ || !path.ok();
+    if (!path.ok()) return;
+    bytes_ += folder.size();
+    folders_.push_back({*std::move(path), state});
+  }
+
   const FileQuery query_;
-  Folder folder_;
+  // Of the folder whose entries come: how much of their paths is its own, and how far the pattern
+  // has come in it.
+  std::size_t prefix_ = 0;
+  Glob::State state_;
   std::deque<Folder> folders_;
   std::vector<FileEntry> found_;
   int seen_ = 0;

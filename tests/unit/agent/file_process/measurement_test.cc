@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "agent/file_process/search.h"
 #include "tests/unit/agent/file_process/test_volume.h"
 
 namespace sandkeep {
@@ -115,6 +116,19 @@ TEST_F(MeasurementTest, TenThousandLevelsAreMeasured) {
   ASSERT_TRUE(measured.ok()) << measured.status();
   EXPECT_EQ(measured->missing, "");
   EXPECT_EQ(measured->inodes, kLevels + 1);
+}
+
+// No path is that long, so nobody could ask for what is at its bottom.
+TEST_F(MeasurementTest, OfFoldersDeeperThanAPathIsLongThoseThatHaveOneAreListed) {
+  constexpr int kLevels = 2'500;
+  MakeChain(tree_, kLevels);
+  FileQuery query{
+      .path = Path("race/tree"), .pattern = *Glob::Parse("**"), .limit = 10'000, .after = ""};
+  const auto listed = runner_.Await(SearchFiles(*process_, volume_, std::move(query)));
+  RemoveChain(tree_, kLevels);
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_TRUE(listed->truncated);
+  EXPECT_GT(listed->files.size(), 1'000u);
 }
 
 TEST_F(MeasurementTest, AWideFolderIsReadOnFromWhereItWasLeftForTheDeepOneInIt) {

@@ -1,0 +1,86 @@
+"""Workspaces that no program was written for: ten thousand levels, what nobody may read, names that are no text.
+
+Whatever is asked of them is answered, costs nobody else anything, and loses no file.
+"""
+
+import contextlib
+import http.client
+import io
+import tarfile
+import time
+import zipfile
+
+import pytest
+from mcp_client import McpClient
+from stack import Stack
+from test_files import fetch, link_in
+
+LEVELS = 10_000
+# Folder by folder, since no path is that long.
+MAKE_DEEP = f"""python3 -c '
+import os
+for _ in range({LEVELS}):
+    os.mkdir("d")
+    os.chdir("d")
+open("bottom", "w").write("here")'"""
+FIND_BOTTOM = f"""python3 -c '
+import os
+for _ in range({LEVELS}):
+    os.chdir("d")
+print(open("bottom").read())'"""
+
+
+@pytest.fixture(scope="module")
+def own():
+    """A stack of its own: here nothing else is swept or measured."""
+    with Stack({"SANDBOX_DISK": "20g"}) as stack, McpClient(stack.url, stack.key, timeout=300) as client:
+        client.output("beside", "true")
+        yield stack, client
+
+
+def quick(client):
+    began = time.monotonic()
+    assert client.run("beside", "true").exit_code == 0
+    return time.monotonic() - began < 5
+
+
+def test_ten_thousand_levels(own):
+    stack, client = own
+    agent = stack.agent.pid
+    client.output("deep", MAKE_DEEP, timeout_seconds=120)
+    listed = client.call("list_files", sandbox="deep", pattern="**/bottom")
+    assert not listed.is_error and quick(client)
+    assert client.call("read_file", sandbox="deep", path="d/" * 2500 + "bottom").is_error
+    presented = client.call("present_file", sandbox="deep", path="d")
+    # Its archive says at its end that it isn't whole, or it isn't begun.
+    with contextlib.suppress(http.client.HTTPException, OSError):
+        with zipfile.ZipFile(io.BytesIO(fetch(client, link_in(presented)).body)) as archive:
+            assert archive.testzip() is None and "bottom" in archive.namelist()[-1]
+    assert quick(client)
+    assert client.output("deep", FIND_BOTTOM) == "here\n", "nothing of it was lost by being looked at"
+    assert stack.agent.poll() is None and stack.agent.pid == agent
+    stack.kill_agent()
+    stack.start_agent()
+    assert client.output("deep", FIND_BOTTOM) == "here\n"
+    refused = client.call("delete_file", sandbox="deep", path="d", recursive=True)
+    assert refused.is_error and "nest too deeply" in refused.text and "with a command" in refused.text, refused
+
+
+def test_what_its_owner_closed_and_names_that_are_no_text(own):
+    stack, client = own
+    client.output("odd", "mkdir closed && echo inside >closed/f && chown 54321 closed closed/f && chmod 000 closed closed/f; "
+                         "echo a >$'caf\\xe9.txt'; mkdir $'\\xff\\xfe'; echo b >$'\\xff\\xfe/x'; echo c >$'tab\\tesc\\e[2J'")
+    listed = client.call("list_files", sandbox="odd", pattern="**")
+    assert "closed/f" in listed.text and "caf" in listed.text, listed
+    assert "\x1b" not in listed.text
+    assert "inside" in client.call("read_file", sandbox="odd", path="closed/f").text
+    archive = io.BytesIO(fetch(client, link_in(client.call("present_file", sandbox="odd", path="."))).body)
+    with zipfile.ZipFile(archive) as packed:
+        assert packed.testzip() is None and len([n for n in packed.namelist() if not n.endswith("/")]) == 4, packed.namelist()
+    tar = io.BytesIO(fetch(client, link_in(client.call("present_file", sandbox="odd", path=".", format="tar"))).body)
+    with tarfile.open(fileobj=tar) as packed:
+        assert len([member for member in packed if member.isfile()]) == 4
+    resources = client.request("resources/list")
+    assert "result" in resources
+    assert client.output("odd", "cat closed/f $'caf\\xe9.txt' $'\\xff\\xfe/x' | sort | tr -d '\\n'") == "abinside"
+    assert client.output("odd", "ls | wc -l").strip() == "4"
