@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include <grp.h>
+#include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -46,6 +47,9 @@ constexpr const char* kSocketGroup = "sandkeep-api";
 // From the unit, when it doesn't just start another agent: sandboxes don't outlive this one.
 constexpr int kStopSandboxes = SIGUSR1;
 
+// From SIGTERM to the end, whatever hangs: well under the 90 s after which systemd kills.
+constexpr unsigned kEndSeconds = 10;
+
 std::optional<gid_t> SocketGroup() {
   const group* found = ::getgrnam(kSocketGroup);
   return found == nullptr ? std::nullopt : std::optional<gid_t>(found->gr_gid);
@@ -74,12 +78,25 @@ absl::Status Await(asio::io_context& io, Async<void> coroutine) {
   return asio::co_spawn(io, std::move(coroutine), asio::use_future).get();
 }
 
-int WaitForSignal(asio::signal_set& signals) {
-  std::promise<int> caught;
-  signals.async_wait(
-      [&caught](const boost::system::error_code&, int signal) { caught.set_value(signal); });
-  return caught.get_future().get();
-}
+// The first signal, whenever it comes: also while what is recovered keeps the main thread waiting.
+// What waits for a hanging engine then isn't waited for: to die at any moment is what records are
+// written for.
+class EndSignal {
+ public:
+  explicit EndSignal(asio::io_context& io) : signals_(io, SIGTERM, SIGINT, kStopSandboxes) {
+    std::signal(SIGALRM, [](int) { ::_exit(0); });
+    signals_.async_wait([this](const boost::system::error_code&, int signal) {
+      if (signal != kStopSandboxes) ::alarm(kEndSeconds);
+      caught_.set_value(signal);
+    });
+  }
+
+  int Wait() { return caught_.get_future().get(); }
+
+ private:
+  asio::signal_set signals_;
+  std::promise<int> caught_;
+};
 
 // Without one sandboxes run all the same, and GetInfo says what doesn't land.
 PodmanOptions WithCgroup(PodmanOptions options) {
@@ -127,7 +144,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
   ASSIGN_OR_RETURN(const ManagerLimits limits, LimitsFor(state, settings.limits));
 
   asio::io_context io(kAgentThreads);
-  asio::signal_set signals(io, SIGTERM, SIGINT, kStopSandboxes);
+  EndSignal end(io);
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(state.path()));
   const std::unique_ptr<ContainerRuntime> runtime =
       MakePodmanRuntime(io.get_executor(), WithCgroup(settings.podman(instance)));
@@ -159,7 +176,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
   }
   Spawn(io.get_executor(), "watchdog", FeedWatchdog());
 
-  const int signal = WaitForSignal(signals);
+  const int signal = end.Wait();
   Log(Severity::kInfo, "agent.stopping", {{"signal", signal}});
   Notify("STOPPING=1").IgnoreError();
   server.reset();

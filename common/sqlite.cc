@@ -2,6 +2,11 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
 #include "common/status_macros.h"
 #include "common/strings.h"
 
@@ -31,6 +36,18 @@ absl::Status StatusOf(sqlite3* db, int code) {
     default:
       return absl::InternalError(message);
   }
+}
+
+std::uintmax_t SizeOf(const std::string& path) {
+  std::error_code none;
+  const std::uintmax_t size = std::filesystem::file_size(path, none);
+  return none ? 0 : size;
+}
+
+// SQLite takes an empty file for a new one, and the log beside it for nothing.
+bool LostItsPages(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::exists(path, none) && SizeOf(path) == 0 && SizeOf(path + "-wal") > 0;
 }
 
 }  // namespace
@@ -124,6 +141,19 @@ absl::StatusOr<Database> Database::OpenToRead(const std::string& path) {
   // Who closes last moves the log into the file, otherwise.
   sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   return db;
+}
+
+absl::Status Database::CheckWhole(const std::string& path) {
+  if (LostItsPages(path)) return absl::DataLossError("it is empty");
+  if (SizeOf(path) == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Database db, OpenToRead(path));
+  ASSIGN_OR_RETURN(Statement check, db.Prepare("PRAGMA quick_check(1)"));
+  ASSIGN_OR_RETURN(const bool answered, check.Step());
+  std::string found = answered ? check.Text(0) : "no answer";
+  if (found == "ok") return absl::OkStatus();
+  // It fills several lines, and an operator reads one.
+  std::replace(found.begin(), found.end(), '\n', ' ');
+  return absl::DataLossError(found);
 }
 
 absl::Status Database::Migrate(absl::Span<const std::string_view> migrations) {

@@ -63,6 +63,11 @@ class Database {
   // this is closed.
   static absl::StatusOr<Database> OpenToRead(const std::string& path);
 
+  // DataLoss, with what was found: the file is damaged. A damaged page is otherwise found only when
+  // it is needed. To be asked before anything is written: the log beside the file may have the only
+  // whole copy of what the file lost.
+  static absl::Status CheckWhole(const std::string& path);
+
   absl::StatusOr<Statement> Prepare(std::string_view sql);
   absl::Status Execute(std::string_view sql);
   std::int64_t Changes() const;

@@ -41,15 +41,17 @@ std::string PutSql(std::string_view table, std::string_view columns) {
 }
 
 absl::Status WithRemedy(const absl::Status& status, const std::string& path) {
-  return absl::Status(
-      status.code(), StrCat(ToStd(status.message()), " (", path,
-                            "). Move it away with its -wal and -shm: sandboxes and files are found "
-                            "again from their volumes, only records of commands are lost"));
+  return absl::DataLossError(
+      StrCat(path, " is damaged (", ToStd(status.message()),
+             ") and was left as it is: move it away with the files beside it that end in -wal and "
+             "-shm. Sandboxes and files are found again from their volumes, only records of "
+             "commands are lost"));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path) {
+  RETURN_IF_ERROR(Database::CheckWhole(path));
   ASSIGN_OR_RETURN(Database durable,
                    Database::Open(path, Database::Durability::kFull, kStoreMigrations));
   ASSIGN_OR_RETURN(Database quick,

@@ -1,12 +1,8 @@
 #include "gateway/store/database.h"
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "common/status_macros.h"
 #include "common/strings.h"
@@ -186,33 +182,6 @@ ALTER TABLE upload_parts_by_id RENAME TO upload_parts;
 ALTER TABLE uploads ADD COLUMN generation BLOB NOT NULL DEFAULT x'';
 )sql"}};
 
-std::uintmax_t SizeOf(const std::string& path) {
-  std::error_code none;
-  const std::uintmax_t size = std::filesystem::file_size(path, none);
-  return none ? 0 : size;
-}
-
-// SQLite takes an empty file for a new one, and the log beside it for nothing.
-bool LostItsPages(const std::string& path) {
-  std::error_code none;
-  return std::filesystem::exists(path, none) && SizeOf(path) == 0 && SizeOf(path + "-wal") > 0;
-}
-
-// A page that was damaged is otherwise found only when it is needed. Before anything is written:
-// the log may have the only whole copy of what the file lost.
-absl::Status CheckWhole(const std::string& path) {
-  if (LostItsPages(path)) return absl::DataLossError("it is empty");
-  if (SizeOf(path) == 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(Database db, Database::OpenToRead(path));
-  ASSIGN_OR_RETURN(Statement check, db.Prepare("PRAGMA quick_check(1)"));
-  ASSIGN_OR_RETURN(const bool answered, check.Step());
-  std::string found = answered ? check.Text(0) : "no answer";
-  if (found == "ok") return absl::OkStatus();
-  // It fills several lines, and an operator reads one.
-  std::replace(found.begin(), found.end(), '\n', ' ');
-  return absl::DataLossError(found);
-}
-
 // The log goes along: it would be written into whatever stands in the database's place.
 absl::Status Explain(const std::string& path, const absl::Status& status) {
   if (!absl::IsDataLoss(status)) return status;
@@ -226,7 +195,8 @@ absl::Status Explain(const std::string& path, const absl::Status& status) {
 
 absl::StatusOr<Database> OpenGatewayDatabase(const std::string& state_dir) {
   const std::string path = StrCat(state_dir, "/gateway.db");
-  if (const absl::Status whole = CheckWhole(path); !whole.ok()) return Explain(path, whole);
+  const absl::Status whole = Database::CheckWhole(path);
+  if (!whole.ok()) return Explain(path, whole);
   absl::StatusOr<Database> db = Database::Open(path, Database::Durability::kFull, kMigrations);
   if (!db.ok()) return Explain(path, db.status());
   return db;

@@ -106,6 +106,24 @@ def test_a_lost_database_loses_no_files():
         assert client.output("keeper", "cat f.txt") == "kept\n"
 
 
+def test_a_damaged_database_stops_the_start_and_costs_no_files_once_it_is_moved_away():
+    with Stack() as stack, McpClient(stack.url, stack.key) as client:
+        client.output("keeper", "echo kept >f.txt")
+        stack.stop_agent()
+        path = stack.state / "agent" / "agent.db"
+        whole = path.read_bytes()
+        damaged = whole[:4096] + b"\xa5" * 4096 + whole[8192:]
+        path.write_bytes(damaged)
+        stack.start_agent(wait=False)
+        assert stack.agent.wait(timeout=20) != 0
+        said = stack.log("agent").splitlines()[-1]
+        assert str(path) in said and "damaged" in said and "move it away" in said, said
+        assert path.read_bytes() == damaged
+        path.rename(path.with_suffix(".damaged"))
+        stack.start_agent()
+        assert client.output("keeper", "cat f.txt") == "kept\n"
+
+
 def test_keys_work_at_once_and_stop_at_once(stack, alice):
     key = stack.add_key("carol")
     with McpClient(stack.url, key) as carol:
