@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "agent/runtime/podman_runtime.h"
@@ -129,6 +130,25 @@ class ContainerRuntimeTest : public testing::TestWithParam<const char*> {
     return output;
   }
 
+  // As the agent does it: where the engine can't, init stops every process. False: init did.
+  bool SetFrozen(init::TestAgent& agent, bool frozen) {
+    const absl::Status done =
+        runner_.Await(frozen ? runtime_->Freeze(container_) : runtime_->Thaw(container_));
+    if (!absl::IsUnimplemented(done)) {
+      EXPECT_TRUE(done.ok()) << done;
+      return true;
+    }
+    init::v1::ToInit order;
+    if (frozen) {
+      order.mutable_freeze();
+    } else {
+      order.mutable_thaw();
+    }
+    agent.Send(order);
+    agent.WaitFor([](const init::v1::FromInit& frame) { return frame.has_frozen(); });
+    return false;
+  }
+
   AsyncRunner runner_;
   std::unique_ptr<Engine> engine_;
   ContainerRuntime* runtime_ = nullptr;
@@ -209,6 +229,55 @@ TEST_P(ContainerRuntimeTest, StopEndsEveryProcessAndStartBeginsAnew) {
   EXPECT_NE(second->init_pid, first->init_pid);
   init::TestAgent agent(std::move(second->channel));
   EXPECT_EQ(Run(agent, "echo hello"), "hello\n");
+}
+
+// It prints all the time, so that a silence says that it stands still.
+TEST_P(ContainerRuntimeTest, AFrozenOneStandsStillAndGoesOnWhereItWas) {
+  constexpr int kSilenceMs = 300;
+  MakeVolume();
+  auto running = Start();
+  ASSERT_TRUE(running.ok()) << running.status();
+  init::TestAgent agent(std::move(running->channel));
+  const init::RunningJob job = agent.Start("while :; do echo x; done");
+  ASSERT_EQ(init::ReadLine(job.output), "x");
+
+  const bool by_engine = SetFrozen(agent, true);
+
+  // What was on its way comes to an end.
+  pollfd more{job.output.get(), POLLIN, 0};
+  char drained[65536];
+  const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
+  while (::poll(&more, 1, kSilenceMs) == 1) {
+    ASSERT_GT(::read(job.output.get(), drained, sizeof(drained)), 0);
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it prints on";
+  }
+  EXPECT_EQ(StateOf(container_), by_engine ? ContainerState::kFrozen : ContainerState::kRunning);
+  EXPECT_EQ(SetFrozen(agent, false), by_engine);
+  EXPECT_EQ(::poll(&more, 1, kTestPatienceMs), 1) << "it doesn't go on";
+  EXPECT_EQ(SetFrozen(agent, false), by_engine) << "thawing what runs changes nothing";
+  EXPECT_EQ(StateOf(container_), ContainerState::kRunning);
+  agent.Signal(job, SIGKILL, true);
+}
+
+TEST_P(ContainerRuntimeTest, WhatIsGoneIsNotFrozen) {
+  const absl::Status frozen = runner_.Await(runtime_->Freeze(container_));
+  EXPECT_TRUE(absl::IsNotFound(frozen) || absl::IsUnimplemented(frozen)) << frozen;
+}
+
+TEST_P(ContainerRuntimeTest, AFrozenOneIsStoppedAndRemovedAsAnyOther) {
+  MakeVolume();
+  auto running = Start();
+  ASSERT_TRUE(running.ok()) << running.status();
+  init::TestAgent agent(std::move(running->channel));
+  agent.Start("sleep 1000");
+  SetFrozen(agent, true);
+
+  ASSERT_TRUE(runner_.Await(runtime_->Stop(container_)).ok());
+
+  EXPECT_FALSE(IsAlive(running->init_pidfd));
+  EXPECT_EQ(StateOf(container_), ContainerState::kStopped);
+  EXPECT_TRUE(runner_.Await(runtime_->Remove(container_)).ok());
+  EXPECT_TRUE(List().containers.empty());
 }
 
 TEST_P(ContainerRuntimeTest, StoppingAndRemovingWhatIsGoneSucceeds) {

@@ -3,17 +3,20 @@
 import concurrent.futures
 import contextlib
 import hashlib
+import io
 import json
 import os
 import re
 import secrets
 import sqlite3
 import subprocess
+import tarfile
 import urllib.parse
 
 import pytest
 from mcp_client import McpClient
 from stack import Stack, podman, wait_for
+from test_files import fetch, link_in
 
 PAGE = re.compile(r"\((http://[^)\s]+/up/[^)\s]+/)\)")
 
@@ -92,6 +95,24 @@ def test_what_is_too_much_is_refused_before_it_comes(alice, label):
     assert put(alice, url, "b", b"x" * 600).status == 413
     assert put(alice, url, "c", b"x" * 10, Content_Range="bytes 0-9/99999").status == 413
     assert alice.output(label, "ls -A").split() == ["a"]
+
+
+@pytest.mark.parametrize("name", [b"new\nline", b"q'u\"o`te", b"100% %41", "rtl\u202egpj.exe".encode(), b"-rf", b"$(touch pwned)", b"x" * 255,
+                                  b"caf\xe9 \xff.txt", b"deep/er/" + b"y" * 200])
+def test_names_of_any_kind_come_in_and_go_out(alice, label, name):
+    upload, url = open_upload(alice, label, path="in/")
+    data = secrets.token_bytes(10_000)
+    assert put(alice, url, urllib.parse.quote(name), data).status == 201
+    assert "10.0 kB" in alice.call("wait_upload", sandbox=label, upload=upload).text
+    inside = alice.output(label, "find in -type f -print0 | od -An -v -tx1 | tr -d ' \\n'; echo; find in -type f -exec sha256sum {} + | tr -d '\\\\'")
+    listed, digest = inside.split("\n", 1)
+    assert bytes.fromhex(listed) == b"in/" + name + b"\0"
+    assert digest.split()[0] == hashlib.sha256(data).hexdigest()
+    archive = fetch(alice, link_in(alice.call("present_file", sandbox=label, path="in", format="tar"))).body
+    with tarfile.open(fileobj=io.BytesIO(archive), encoding="utf-8", errors="surrogateescape") as tar:
+        (member,) = [member for member in tar if member.isfile()]
+        assert tar.extractfile(member).read() == data
+    assert alice.output(label, "ls") == "in\n", "no name was taken for more than one"
 
 
 @pytest.mark.parametrize("name", ["..%2Fescape", "%2Fetc%2Fpasswd", "link/x", "dir/../../x", "fifo", "a%00b", "%zz", "x" * 256])

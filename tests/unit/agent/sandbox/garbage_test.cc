@@ -1,6 +1,7 @@
 // Garbage collection takes what nobody needs, and when in doubt nothing.
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -25,10 +26,14 @@ class GarbageTest : public AgentTest {
     EXPECT_EQ(garbage->dry_run, dry_run || !limits_.gc_delete);
     return garbage->decisions.at(0);
   }
-  void UseAndLeave() {
+  // Twice, since it isn't known when one was last used that was only made.
+  void Use() {
     OutputOf(alice_, "otter", "echo kept >file");
     clock_.Advance(absl::Seconds(1));
     OutputOf(alice_, "otter", "true");
+  }
+  void UseAndLeave() {
+    Use();
     ASSERT_TRUE(Wait(manager().Remove(RefOf(alice_, "otter"), false)).ok());
   }
 };
@@ -104,6 +109,36 @@ TEST_F(GarbageTest, OneThatIsUsedBetweenTheLookAndTheRemovalIsKept) {
   EXPECT_FALSE(garbage->decisions.at(0).remove);
   EXPECT_EQ(garbage->decisions.at(0).reason, "not removed: it is used again");
   EXPECT_EQ(OutputOf(alice_, "otter", "cat file"), "kept\n");
+}
+
+TEST_F(GarbageTest, AFileThatComesWhileItsContainerGoesKeepsTheSandbox) {
+  if (!HasFiles()) GTEST_SKIP() << "it takes root to map ids";
+  Die();
+  limits_.keep = absl::InfiniteDuration();
+  limits_.life_interval = absl::Milliseconds(2);
+  Boot();
+  Use();
+  const SandboxRef otter = RefOf(alice_, "otter");
+  clock_.Advance(limits_.idle);
+  ASSERT_TRUE(Becomes(otter, SandboxState::kFrozen));
+  clock_.Advance(limits_.stop_after);
+  ASSERT_TRUE(Becomes(otter, SandboxState::kStopped));
+  clock_.Advance(limits_.volume_ttl);
+
+  runtime_.Hold(EngineCall::kRemove);
+  const int removals = runtime_.calls(EngineCall::kRemove);
+  auto collecting = Begin(manager().CollectGarbage(false));
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kRemove, removals + 1));
+  auto coming = Wait(manager().CreateFile(otter, *RelPath::Parse("new"), {}));
+  ASSERT_TRUE(coming.ok()) << coming.status();
+  ASSERT_EQ(::write(coming->file->file().get(), "came", 4), 4);
+  runtime_.Release(EngineCall::kRemove);
+
+  const auto garbage = Wait(std::move(collecting));
+  ASSERT_TRUE(garbage.ok()) << garbage.status();
+  EXPECT_EQ(garbage->decisions.at(0).reason, "not removed: it is used again");
+  EXPECT_TRUE(Wait(manager().CommitFile(*std::move(coming), {})).ok());
+  EXPECT_EQ(OutputOf(alice_, "otter", "cat file new"), "kept\ncame");
 }
 
 TEST_F(GarbageTest, AClockThatIsSetForwardMakesNothingOld) {
