@@ -1,5 +1,7 @@
 #include "agent/sandbox/lost.h"
 
+#include "common/strings.h"
+
 namespace sandkeep {
 namespace {
 
@@ -30,6 +32,13 @@ Outcome RemovedOnPurpose() {
 
 Outcome StoppedIdle() {
   return Lost(Ending::kSandboxGone, "the sandbox was stopped: nobody had used it for long");
+}
+
+absl::Status BrokenFromInside(const absl::Status& why) {
+  if (!absl::IsDataLoss(why)) return why;
+  return absl::DataLossError(
+      StrCat("the sandbox is broken (", ToStd(why.message()),
+             ") and was ended: its files are kept; run it again, and it is made anew"));
 }
 
 bool PastRepair(const absl::Status& status) {

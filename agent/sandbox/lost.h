@@ -20,6 +20,9 @@ Outcome StoppedIdle();
 // While no agent was there: the machine or the unit went down.
 Outcome LostToRestart();
 
+// For who asked for it: what is behind it and what to do. Other errors are as they are.
+absl::Status BrokenFromInside(const absl::Status& why);
+
 // The engine answered, and trying again won't help: the container itself is past repair.
 bool PastRepair(const absl::Status& status);
 // The engine didn't do it, and doesn't say that the host is at fault: trying again may help.

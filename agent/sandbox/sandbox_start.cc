@@ -62,7 +62,8 @@ Async<Arrival> Sandbox::StartLocked() {
 }
 
 absl::StatusOr<Arrival> Sandbox::Running(absl::StatusOr<Arrival> arrival) {
-  if (arrival.ok()) SetState(SandboxState::kRunning);
+  if (!arrival.ok()) return BrokenFromInside(arrival.status());
+  SetState(SandboxState::kRunning);
   return arrival;
 }
 

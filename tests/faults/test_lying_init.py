@@ -10,11 +10,11 @@ from stack import BUILD, Stack
 
 # What each does, and what the model is told. What isn't told from a command that never ends, ends at its time limit.
 WORDS = {
-    "garbage": ["init sent a frame that doesn't parse"],
-    "huge": ["a frame over the limit"],
+    "garbage": ["the sandbox is broken (init sent a frame that doesn't parse)"],
+    "huge": ["the sandbox is broken (a frame over the limit)"],
     "empty": ["the other end is gone"],
     "silent": ["init didn't answer", "is still being made"],
-    "flood": ["init had more to say than a queue holds"],
+    "flood": ["the sandbox is broken (init had more to say than a queue holds)"],
     "descriptors": ["[cause timeout]"],
     "forged": ["[cause timeout]"],
     "mute": ["[cause timeout]"],
