@@ -5,10 +5,13 @@
 //   sandkeep-init --version
 
 #include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -57,6 +60,23 @@ absl::StatusOr<FrameSocket> MakeChannel() {
   return std::move(ends.first);
 }
 
+int GiveBackConstants(dl_phdr_info* object, std::size_t /*size*/, void* /*none*/) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t from = (object->dlpi_addr + part.p_vaddr) / page * page;
+    const std::uintptr_t to = object->dlpi_addr + part.p_vaddr + part.p_memsz;
+    ::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+// Most of the executable is needed by its start alone: locales, seccomp's tables. Of the code and
+// the constants, those pages stay in memory that are used from now on; they come back by
+// themselves.
+void GiveBackStart() { ::dl_iterate_phdr(GiveBackConstants, nullptr); }
+
 absl::Status Serve(const std::string& workspace) {
   ::umask(kUmask);
   RETURN_IF_ERROR(FillStandardFds());
@@ -70,6 +90,7 @@ absl::Status Serve(const std::string& workspace) {
   ASSIGN_OR_RETURN(Loop loop, Loop::Make(channel, jobs));
   // Whoever held the other end of stderr may stop reading.
   ::dup2(STDIN_FILENO, STDERR_FILENO);
+  GiveBackStart();
   loop.Run();
 }
 
