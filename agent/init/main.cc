@@ -62,12 +62,15 @@ absl::StatusOr<FrameSocket> MakeChannel() {
 
 int GiveBackConstants(dl_phdr_info* object, std::size_t /*size*/, void* /*none*/) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  // Some place in the object, which the others are counted from.
+  char* const headers = const_cast<char*>(reinterpret_cast<const char*>(object->dlpi_phdr));
+  const auto origin = reinterpret_cast<std::uintptr_t>(headers);
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = object->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
     const std::uintptr_t from = (object->dlpi_addr + part.p_vaddr) / page * page;
     const std::uintptr_t to = object->dlpi_addr + part.p_vaddr + part.p_memsz;
-    ::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+    ::madvise(headers + static_cast<std::ptrdiff_t>(from - origin), to - from, MADV_DONTNEED);
   }
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/init/listeners.h"
 #include "common/limits.h"
 #include "common/strings.h"
 #include "common/unique_fd.h"
@@ -43,6 +44,16 @@ std::optional<std::uint16_t> PortOf(std::string_view address) {
     return std::nullopt;
   }
   return port;
+}
+
+std::vector<std::uint16_t> PortsNow() {
+  if (std::optional<std::vector<std::uint16_t>> ports = AskForListeners()) {
+    return *std::move(ports);
+  }
+  std::vector<std::uint16_t> ports = ListeningPorts(BeginningOf("/proc/net/tcp"));
+  const std::vector<std::uint16_t> more = ListeningPorts(BeginningOf("/proc/net/tcp6"));
+  ports.insert(ports.end(), more.begin(), more.end());
+  return ports;
 }
 
 std::vector<std::string_view> Words(std::string_view line) {
@@ -88,12 +99,10 @@ std::vector<std::uint16_t> PortWatch::LookIfDue(bool anything_lives) {
   if (anything_lives) {
     interval_ = std::min(interval_ * 2, kLastPortLook);
     next_ = Steady::now() + interval_;
-    for (const char* const path : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-      for (const std::uint16_t port : ListeningPorts(BeginningOf(path))) {
-        const bool is_new = !known_.test(port) && !now->test(port);
-        now->set(port);
-        if (is_new && news.size() < kMaxPortsTold) news.push_back(port);
-      }
+    for (const std::uint16_t port : PortsNow()) {
+      const bool is_new = !known_.test(port) && !now->test(port);
+      now->set(port);
+      if (is_new && news.size() < kMaxPortsTold) news.push_back(port);
     }
   }
   known_ = *now;

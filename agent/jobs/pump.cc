@@ -43,10 +43,10 @@ void Pump::DrainNow() {
 void Pump::Finish() {
   if (state_ == State::kEnded) return;
   // A pipe holds at most a MiB: one turn is all there is.
-  Spool::Taken taken;
-  const absl::Status status = TakeTurn(kDrainTries, &taken, &size_);
-  if (!status.ok()) {
-    Log(Severity::kError, "spool.output_lost", {{"job", name_}, {"why", status}});
+  const TurnEnd turn = TakeTurn(kDrainTries);
+  size_ = turn.size;
+  if (!turn.status.ok()) {
+    Log(Severity::kError, "spool.output_lost", {{"job", name_}, {"why", turn.status}});
   }
   Stop();
 }
@@ -58,20 +58,24 @@ void Pump::Stop() {
   Unwatch();
   const std::lock_guard lock(turn_);
   pipe_.Reset();
+  width_.Forget();
   spool_.Close();
 }
 
-absl::Status Pump::TakeTurn(int tries, Spool::Taken* taken, std::int64_t* size) {
+Pump::TurnEnd Pump::TakeTurn(int tries) {
   constexpr auto kTurn = static_cast<std::int64_t>(kSpliceTurnBytes);
   const std::lock_guard lock(turn_);
-  absl::Status status;
+  TurnEnd end{.size = spool_.size()};
   // It may have been stopped before the disk's threads came to it.
-  if (pipe_) status = spool_.Take(pipe_, kTurn, taken);
-  while (status.ok() && taken->after == Spool::After::kFew && --tries > 0) {
-    status = spool_.Take(pipe_, kTurn, taken);
+  if (!pipe_) return end;
+  end.status = spool_.Take(pipe_, kTurn, &end.taken);
+  while (end.status.ok() && end.taken.after == Spool::After::kFew && --tries > 0) {
+    end.status = spool_.Take(pipe_, kTurn, &end.taken);
   }
-  *size = spool_.size();
-  return status;
+  end.size = spool_.size();
+  if (end.status.ok()) width_.Took(pipe_, end.taken.bytes);
+  end.wide = width_.wide();
+  return end;
 }
 
 void Pump::Narrow(SpoolWindow window) {
@@ -84,31 +88,28 @@ void Pump::Narrow(SpoolWindow window) {
 }
 
 void Pump::Turn(int tries) {
-  Spool::Taken taken;
-  std::int64_t size = 0;
-  const absl::Status status = TakeTurn(tries, &taken, &size);
-  Taken(status, taken, size);
+  const TurnEnd turn = TakeTurn(tries);
+  Taken(turn);
 }
 
 void Pump::TurnAtDisk() {
   Unwatch();
   state_ = State::kAtDisk;
   auto turn = [self = shared_from_this()]() {
-    Spool::Taken taken;
-    std::int64_t size = 0;
-    const absl::Status status = self->TakeTurn(1, &taken, &size);
-    auto back = [self, status, taken, size]() {
+    auto back = [self, turn = self->TakeTurn(1)]() {
       if (self->state_ != State::kAtDisk) return;
       ++self->disk_turns_;
-      self->Taken(status, taken, size);
+      self->Taken(turn);
     };
     asio::post(self->strand_, std::move(back));
   };
   asio::post(disk_, std::move(turn));
 }
 
-void Pump::Taken(const absl::Status& status, const Spool::Taken& taken, std::int64_t size) {
+void Pump::Taken(const TurnEnd& turn) {
+  const auto& [status, taken, size, wide] = turn;
   size_ = size;
+  wide_ = wide;
   // First what comes next: the sink may end it.
   if (!status.ok()) {
     Stuck(status);
@@ -118,6 +119,8 @@ void Pump::Taken(const absl::Status& status, const Spool::Taken& taken, std::int
     TurnAtDisk();
   } else if (taken.after == Spool::After::kFew) {
     Pause(State::kGathering, kSpliceCoalesce);
+  } else if (wide && taken.bytes > 0) {
+    Pause(State::kGathering, kWidePipeCoalesce);
   } else {
     Wait();
   }
@@ -150,12 +153,14 @@ void Pump::Unwatch() {
   ++wait_;
 }
 
-void Pump::Pause(State state, std::chrono::milliseconds time) {
+void Pump::Pause(State state, std::chrono::steady_clock::duration time) {
   Unwatch();
   state_ = state;
   timer_.expires_after(time);
   auto due = [self = shared_from_this(), state](error_code error) {
-    if (!error && self->state_ == state) self->Turn();
+    if (error || self->state_ != state) return;
+    if (state == State::kGathering && self->wide_) return self->TurnAtDisk();
+    self->Turn();
   };
   timer_.async_wait(std::move(due));
 }

@@ -4,7 +4,8 @@
 //
 // On the sandbox's strand. Held by its job; after Stop the sink is never called again. While a pipe
 // is full again after each turn, the turns are the disk's threads': what prints more than a disk
-// takes is made to wait by the kernel, and nobody else may wait with it.
+// takes is made to wait by the kernel, and nobody else may wait with it. So are those of a pipe
+// that is wide.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <string>
 
+#include "agent/jobs/pipe_width.h"
 #include "agent/jobs/spool.h"
 #include "common/unique_fd.h"
 
@@ -61,14 +63,22 @@ class Pump : public std::enable_shared_from_this<Pump> {
  private:
   enum class State { kIdle, kWaiting, kGathering, kAtDisk, kStuck, kEnded };
 
+  // What a turn came to.
+  struct TurnEnd {
+    absl::Status status = absl::OkStatus();
+    Spool::Taken taken = {};
+    std::int64_t size = 0;
+    bool wide = false;  // The pipe, now.
+  };
+
   void Turn(int tries = 1);
   // Any thread: the spool and the pipe are one turn's at a time.
-  absl::Status TakeTurn(int tries, Spool::Taken* taken, std::int64_t* size);
+  TurnEnd TakeTurn(int tries);
   void TurnAtDisk();
-  void Taken(const absl::Status& status, const Spool::Taken& taken, std::int64_t size);
+  void Taken(const TurnEnd& turn);
   void Wait();
   void Unwatch();
-  void Pause(State state, std::chrono::milliseconds time);
+  void Pause(State state, std::chrono::steady_clock::duration time);
   void Stuck(const absl::Status& why);
   void End();
 
@@ -76,10 +86,12 @@ class Pump : public std::enable_shared_from_this<Pump> {
   boost::asio::any_io_executor disk_;
   boost::asio::posix::stream_descriptor waiter_;
   boost::asio::steady_timer timer_;
-  std::mutex turn_;  // Guards the two below it.
+  std::mutex turn_;  // Guards the three below it.
   UniqueFd pipe_;
+  PipeWidth width_;
   Spool spool_;
   std::int64_t size_ = 0;
+  bool wide_ = false;
   int disk_turns_ = 0;
   std::string name_;
   PumpSink* sink_;

@@ -43,20 +43,15 @@ bool Yields(const Activity& activity, Clock::Monotonic now) {
   return IsOlder(last, absl::FromChrono(kHandedBackHold), now);
 }
 
-int HoldCount::count() const {
+HoldCount::Now HoldCount::now() const {
   const std::lock_guard lock(mutex_);
-  return count_;
-}
-
-Clock::Monotonic HoldCount::last() const {
-  const std::lock_guard lock(mutex_);
-  return last_;
+  return now_;
 }
 
 void HoldCount::Add(int by) {
   const std::lock_guard lock(mutex_);
-  count_ += by;
-  last_ = clock_.Steady();
+  now_.count += by;
+  now_.last = clock_.Steady();
 }
 
 std::shared_ptr<void> MakeHold(std::shared_ptr<HoldCount> count) {

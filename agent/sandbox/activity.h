@@ -44,10 +44,15 @@ bool MayBeEnded(const Activity& activity, absl::Duration background, Clock::Mono
 // Counts what is under way from outside, and when the last of it ended.
 class HoldCount {
  public:
-  explicit HoldCount(Clock& clock) : clock_(clock), last_(clock.Steady()) {}
+  explicit HoldCount(Clock& clock) : clock_(clock) { now_.last = clock.Steady(); }
 
-  int count() const;
-  Clock::Monotonic last() const;
+  int count() const { return now().count; }
+  // And when the last of them ended.
+  struct Now {
+    int count = 0;
+    Clock::Monotonic last;
+  };
+  Now now() const;
 
  private:
   friend std::shared_ptr<void> MakeHold(std::shared_ptr<HoldCount> count);
@@ -55,8 +60,7 @@ class HoldCount {
 
   Clock& clock_;
   mutable std::mutex mutex_;
-  int count_ = 0;
-  Clock::Monotonic last_;
+  Now now_;
 };
 
 // Until the last copy is gone.

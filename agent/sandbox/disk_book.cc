@@ -11,6 +11,11 @@ void DiskBook::Write(const HostReading& host, Shares shares) {
   shares_ = std::move(shares);
 }
 
+void DiskBook::Write(const HostReading& host) {
+  const std::lock_guard lock(mutex_);
+  host_ = host;
+}
+
 HostReading DiskBook::host() const {
   const std::lock_guard lock(mutex_);
   return host_;

@@ -26,6 +26,7 @@ class DiskBook {
   using Shares = std::map<PrincipalId, DiskShare>;
 
   void Write(const HostReading& host, Shares shares);
+  void Write(const HostReading& host);
   HostReading host() const;
   DiskShare ShareOf(const PrincipalId& principal) const;
   Shares shares() const;

@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/run_on.h"
 #include "common/status_macros.h"
+#include "common/strand.h"
 #include "common/strings.h"
 
 namespace sandkeep {
@@ -30,7 +31,7 @@ Manager::Manager(boost::asio::any_io_executor executor, ContainerRuntime& runtim
       secret_(std::move(secret)),
       clock_(clock),
       room_(state_dir, limits_.min_free_bytes),
-      strand_(boost::asio::make_strand(executor)),
+      strand_(MakeStrand(executor)),
       pool_(executor, runtime, store, random, limits_.warm, [this] { return HasRoomForWarm(); }),
       capacity_(registry_, clock, limits_.max_running),
       context_{.executor = std::move(executor),

@@ -92,6 +92,8 @@ class Manager : public SandboxManager {
   Async<void> DropSpoolsOfNobody();
   boost::asio::awaitable<void> Sweep();
   boost::asio::awaitable<void> TrimOutput();
+  boost::asio::awaitable<std::int64_t> LookAtOutput();
+  boost::asio::awaitable<void> MakeRoomForOutput();
   Async<void> StopAllHere();
   boost::asio::awaitable<void> SayProblems();
   boost::asio::awaitable<void> ForgetOldJobs();
@@ -125,6 +127,9 @@ class Manager : public SandboxManager {
   boost::asio::awaitable<void> WatchDisk();
   boost::asio::awaitable<void> LookAtDisk(bool all);
   boost::asio::awaitable<void> WriteDiskBook();
+  boost::asio::awaitable<void> WriteHost();
+  // Time alone makes a look at it due.
+  bool WillBeDue(const Sandbox& sandbox, const SandboxView& view) const;
   bool IsDue(const Sandbox& sandbox, const SandboxView& view) const;
   boost::asio::awaitable<DiskUse> MeasureUse(EngineName volume, SandboxView view);
   boost::asio::awaitable<void> LookAt(std::shared_ptr<Sandbox> sandbox);
@@ -166,6 +171,8 @@ class Manager : public SandboxManager {
   Clock::Monotonic engine_asked_;
   bool retrying_ = false;
   std::map<SandboxKey, DiskLook> disk_looks_;
+  // The registry's changes at a look after which none is due before the next change.
+  std::optional<std::uint64_t> disk_at_rest_;
   std::set<std::string_view> journaled_;  // Kinds of warnings that hold.
   // What recovery found to be nobody's, and couldn't remove.
   struct Leftovers {

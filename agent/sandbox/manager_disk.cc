@@ -69,16 +69,23 @@ boost::asio::awaitable<void> Manager::WatchDisk() {
 }
 
 boost::asio::awaitable<void> Manager::LookAtDisk(bool all) {
+  const std::uint64_t changes = registry_.changes();
+  if (disk_at_rest_ == changes) {
+    if (all) co_await WriteHost();
+    co_return;
+  }
   const std::vector<std::shared_ptr<Sandbox>> sandboxes = registry_.All();
   const bool active =
       std::any_of(sandboxes.begin(), sandboxes.end(),
                   [](const std::shared_ptr<Sandbox>& sandbox) { return sandbox->Peek(MayChange); });
   if (all || active) co_await WriteDiskBook();
   std::shared_ptr<Sandbox> unknown;
+  bool rest = !active;
   for (const std::shared_ptr<Sandbox>& sandbox : sandboxes) {
     bool unmeasured = false;
     const bool due = sandbox->Peek([&](const SandboxView& view) {
       unmeasured = view.recorded && !view.disk.known();
+      rest = rest && !WillBeDue(*sandbox, view);
       return IsDue(*sandbox, view);
     });
     if (due) co_await LookAt(sandbox);
@@ -87,13 +94,26 @@ boost::asio::awaitable<void> Manager::LookAtDisk(bool all) {
   }
   // Those in which nothing happens are counted too, but nobody waits for it.
   if (unknown) co_await LookAt(unknown);
+  disk_at_rest_ = rest && !unknown ? std::optional(changes) : std::nullopt;
+}
+
+boost::asio::awaitable<void> Manager::WriteHost() {
+  const absl::StatusOr<HostReading> host = co_await ReadHost();
+  if (host.ok()) disk_book_.Write(*host);
 }
 
 boost::asio::awaitable<void> Manager::WriteDiskBook() {
   const absl::StatusOr<HostReading> host = co_await ReadHost();
   if (!host.ok()) co_return;
   DiskBook::Shares shares;
-  std::map<SandboxKey, DiskLook> looks;
+  auto look = disk_looks_.begin();
+  // Of those that are gone: both are in the order of keys.
+  const auto forget_before = [&](const SandboxKey* key) {
+    while (look != disk_looks_.end() && (key == nullptr || look->first < *key)) {
+      disk_book_.Forget(look->first);
+      look = disk_looks_.erase(look);
+    }
+  };
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
     DiskShare& share = shares[sandbox->principal()];
     sandbox->Peek([&share](const SandboxView& view) {
@@ -101,21 +121,26 @@ boost::asio::awaitable<void> Manager::WriteDiskBook() {
       if (view.paused) ++share.paused;
     });
     ++share.sandboxes;
-    if (auto look = disk_looks_.extract(sandbox->key())) looks.insert(std::move(look));
+    forget_before(&sandbox->key());
+    if (look != disk_looks_.end() && look->first == sandbox->key()) ++look;
   }
-  // Of those that are gone.
-  for (const auto& [key, look] : disk_looks_) disk_book_.Forget(key);
-  disk_looks_ = std::move(looks);
+  forget_before(nullptr);
   disk_book_.Write(*host, std::move(shares));
 }
 
-bool Manager::IsDue(const Sandbox& sandbox, const SandboxView& view) const {
+bool Manager::WillBeDue(const Sandbox& sandbox, const SandboxView& view) const {
   if (!view.recorded) return false;
   const auto found = disk_looks_.find(sandbox.key());
   if (found == disk_looks_.end()) return HasProcesses(view) || view.snapshot.last_used > began_;
   const DiskLook& look = found->second;
-  const bool changes = view.paused || look.busy || MayWrite(view);
-  if (!changes && view.snapshot.last_used <= look.used) return false;
+  return view.paused || look.busy || MayWrite(view) || view.snapshot.last_used > look.used;
+}
+
+bool Manager::IsDue(const Sandbox& sandbox, const SandboxView& view) const {
+  if (!WillBeDue(sandbox, view)) return false;
+  const auto found = disk_looks_.find(sandbox.key());
+  if (found == disk_looks_.end()) return true;
+  const DiskLook& look = found->second;
   const DiskStanding standing = StandingOf(sandbox, view);
   const bool urgent = view.paused || look.free - standing.free > RoomLeft(standing, Terms()) / 2;
   const auto interval =

@@ -179,7 +179,7 @@ std::vector<DiskWarning> Manager::WarningsOf(int known, const HostReading& host)
 }
 
 void Manager::JournalWarnings(const HostReading& host) {
-  const auto known = static_cast<int>(registry_.All().size());
+  const auto known = static_cast<int>(registry_.size());
   std::set<std::string_view> now;
   for (const DiskWarning& warning : WarningsOf(known, host)) {
     now.insert(warning.kind);

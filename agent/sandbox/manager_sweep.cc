@@ -54,26 +54,45 @@ boost::asio::awaitable<void> Manager::ForgetOldJobs() {
 
 boost::asio::awaitable<void> Manager::TrimOutput() {
   boost::asio::steady_timer timer(strand_);
+  // The registry's changes at a look that found room, and nothing that might grow unseen.
+  std::optional<std::uint64_t> at_rest;
   for (;;) {
     timer.expires_after(absl::ToChronoNanoseconds(limits_.output_interval));
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-    for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-      const bool changed = sandbox->Peek(MayHaveChanged);
-      if (changed) (co_await sandbox->LookAgain()).IgnoreError();
-    }
-    while (const std::shared_ptr<Sandbox> sandbox =
-               NextToLoseOutput(registry_.All(), limits_.output_bytes)) {
-      const absl::Status forgotten = co_await sandbox->ForgetOldestOutput();
-      if (forgotten.ok()) continue;
-      Log(Severity::kWarning, "trim.failed",
-          {{"sandbox", sandbox->key().text()}, {"why", forgotten}});
-      break;
-    }
-    while (const std::shared_ptr<Sandbox> sandbox =
-               NextToNarrow(registry_.All(), limits_.output_bytes)) {
-      const absl::StatusOr<bool> narrowed = co_await sandbox->NarrowOutput();
-      if (!narrowed.ok() || !*narrowed) break;
-    }
+    const std::uint64_t changes = registry_.changes();
+    if (at_rest == changes) continue;
+    const std::int64_t kept = co_await LookAtOutput();
+    const bool too_much = kept > limits_.output_bytes;
+    at_rest = too_much ? std::nullopt : std::optional(changes);
+    if (too_much) co_await MakeRoomForOutput();
+  }
+}
+
+// Who prints, or did at the last look, is looked at again, which is a change. What all keep.
+boost::asio::awaitable<std::int64_t> Manager::LookAtOutput() {
+  std::int64_t kept = 0;
+  const auto bytes = [](const SandboxView& view) { return view.output_bytes; };
+  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    const bool changed = sandbox->Peek(MayHaveChanged);
+    if (changed) (co_await sandbox->LookAgain()).IgnoreError();
+    kept += sandbox->Peek(bytes);
+  }
+  co_return kept;
+}
+
+boost::asio::awaitable<void> Manager::MakeRoomForOutput() {
+  while (const std::shared_ptr<Sandbox> sandbox =
+             NextToLoseOutput(registry_.All(), limits_.output_bytes)) {
+    const absl::Status forgotten = co_await sandbox->ForgetOldestOutput();
+    if (forgotten.ok()) continue;
+    Log(Severity::kWarning, "trim.failed",
+        {{"sandbox", sandbox->key().text()}, {"why", forgotten}});
+    break;
+  }
+  while (const std::shared_ptr<Sandbox> sandbox =
+             NextToNarrow(registry_.All(), limits_.output_bytes)) {
+    const absl::StatusOr<bool> narrowed = co_await sandbox->NarrowOutput();
+    if (!narrowed.ok() || !*narrowed) break;
   }
 }
 

@@ -22,12 +22,18 @@ std::vector<std::shared_ptr<Sandbox>> Registry::All() const {
   return all;
 }
 
+std::size_t Registry::size() const {
+  const std::lock_guard lock(mutex_);
+  return by_key_.size();
+}
+
 bool Registry::Add(const std::shared_ptr<Sandbox>& sandbox) {
   const std::lock_guard lock(mutex_);
   Name name = NameOf(sandbox->principal(), sandbox->label());
   if (by_key_.contains(sandbox->key()) || by_name_.contains(name)) return false;
   by_key_.emplace(sandbox->key(), sandbox);
   by_name_.emplace(std::move(name), sandbox);
+  NoteChange();
   return true;
 }
 
@@ -44,6 +50,7 @@ void Registry::Erase(const Sandbox& sandbox) {
   const std::shared_ptr<Sandbox> last = std::move(found->second);
   by_key_.erase(found);
   by_name_.erase(NameOf(sandbox.principal(), sandbox.label()));
+  NoteChange();
 }
 
 }  // namespace sandkeep

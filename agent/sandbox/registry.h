@@ -2,6 +2,8 @@
 // across a wait; thread-safe.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +22,12 @@ class Registry {
   std::shared_ptr<Sandbox> Find(const SandboxKey& key) const;
   std::shared_ptr<Sandbox> Find(const PrincipalId& principal, const Label& label) const;
   std::vector<std::shared_ptr<Sandbox>> All() const;
+  std::size_t size() const;
+
+  // Grows when a sandbox comes or goes, and when one's view changes (its holds apart): who looks at
+  // all of them by the clock needs no look while it stays.
+  std::uint64_t changes() const { return changes_.load(); }
+  void NoteChange() { ++changes_; }
 
   // False: there is one of that key or of that principal and label already.
   bool Add(const std::shared_ptr<Sandbox>& sandbox);
@@ -36,6 +44,7 @@ class Registry {
     return {principal, label.text()};
   }
 
+  std::atomic<std::uint64_t> changes_{0};
   mutable std::mutex mutex_;
   std::map<SandboxKey, std::shared_ptr<Sandbox>> by_key_;
   std::map<Name, std::shared_ptr<Sandbox>> by_name_;

@@ -1,12 +1,13 @@
 #include "agent/sandbox/sandbox.h"
 
-#include <boost/asio/strand.hpp>
 #include <utility>
 
 #include "agent/sandbox/capacity.h"
+#include "agent/sandbox/registry.h"
 #include "agent/sandbox/spools.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
+#include "common/strand.h"
 #include "common/strings.h"
 
 namespace sandkeep {
@@ -21,7 +22,7 @@ Sandbox::Sandbox(const SandboxContext& context, SandboxRow row, bool recorded,
       volume_(row.volume),
       generation_(row.generation),
       was_paused_(row.disk.paused),
-      strand_(boost::asio::make_strand(context.executor)),
+      strand_(MakeStrand(context.executor)),
       row_(std::move(row)),
       recorded_(recorded),
       volume_exists_(recorded),
@@ -160,12 +161,13 @@ SandboxView Sandbox::View() const {
 }
 
 Activity Sandbox::ActivityNow() const {
+  const HoldCount::Now holds = holds_->now();
   return Activity{.calls = calls_,
-                  .holds = holds_->count(),
+                  .holds = holds.count,
                   .running_jobs = jobs_->running(),
                   .left_behind = jobs_->left_behind(),
                   .last_call = last_call_,
-                  .last_hold = holds_->last(),
+                  .last_hold = holds.last,
                   .left_since = left_since_};
 }
 
@@ -193,6 +195,7 @@ void Sandbox::Publish() {
   view_.paused = !pause_reason_.empty();
   view_.output_bytes = output_bytes;
   view_.oldest_output = oldest_output;
+  context_.registry.NoteChange();
 }
 
 }  // namespace sandkeep

@@ -93,8 +93,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   template <typename Look>
   auto Peek(Look look) const {
     const std::lock_guard lock(view_mutex_);
-    view_.activity.holds = holds_->count();
-    view_.activity.last_hold = holds_->last();
+    const HoldCount::Now holds = holds_->now();
+    view_.activity.holds = holds.count;
+    view_.activity.last_hold = holds.last;
     return look(std::as_const(view_));
   }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/sandbox/lost.h"
+#include "agent/sandbox/registry.h"
 #include "agent/sandbox/sandbox.h"
 #include "common/limits.h"
 #include "common/status_macros.h"
@@ -50,6 +51,7 @@ void Sandbox::NoteDiskUse(const DiskUse& use) {
   view_.disk = use;
   view_.snapshot.workspace_bytes = use.workspace;
   view_.snapshot.layer_bytes = use.layer;
+  context_.registry.NoteChange();
 }
 
 Async<void> Sandbox::PauseJobsHere(std::string reason, std::int64_t charged) {

@@ -12,7 +12,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/system/system_error.hpp>
 #include <exception>
 #include <functional>
@@ -24,6 +23,7 @@
 #include "agent/service/call_count.h"
 #include "common/async.h"
 #include "common/pending.h"
+#include "common/strand.h"
 
 namespace sandkeep {
 
@@ -51,7 +51,7 @@ class CallRoot : public std::enable_shared_from_this<CallRoot> {
 
  protected:
   explicit CallRoot(boost::asio::any_io_executor executor, CallCount::Place place)
-      : strand_(boost::asio::make_strand(executor)), place_(std::move(place)) {}
+      : strand_(MakeStrand(executor)), place_(std::move(place)) {}
 
   // `work` is called on the strand. The reactor lives until both it and gRPC are done.
   void Run(std::function<Async<void>()> work) {
@@ -102,7 +102,7 @@ class UnaryReactor : public grpc::ServerUnaryReactor, public CallRoot {
     if (cancellable_) CancelFromAnyThread();
   }
   void OnDone() override { self_.reset(); }
-  // OnDone only lets go, so gRPC needn't wake a thread of its executor for it.
+  // OnDone only lets go, and OnCancel posts: gRPC needn't wake a thread of its executor for them.
   bool InternalInlineable() override { return true; }
 
   const bool cancellable_;
@@ -163,6 +163,8 @@ class StreamReactor : public grpc::ServerWriteReactor<Message>,
   void OnWriteDone(bool ok) override { written_->Deliver(ok); }
   void OnCancel() override { CancelFromAnyThread(); }
   void OnDone() override { self_.reset(); }
+  // As a unary call's.
+  bool InternalInlineable() override { return true; }
 
   Message message_;
   std::optional<Message> last_;
@@ -213,6 +215,8 @@ class ReadReactor : public grpc::ServerReadReactor<Message>,
   void OnReadDone(bool ok) override { read_->Deliver(ok); }
   void OnCancel() override { CancelFromAnyThread(); }
   void OnDone() override { self_.reset(); }
+  // As a unary call's.
+  bool InternalInlineable() override { return true; }
 
   Message message_;
   const std::shared_ptr<Pending<bool>> read_ = std::make_shared<Pending<bool>>();

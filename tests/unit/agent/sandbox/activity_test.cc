@@ -62,7 +62,7 @@ TEST(ActivityTest, AHoldCountsUntilItsLastCopyIsGone) {
   EXPECT_EQ(count->count(), 2);
   second.reset();
   EXPECT_EQ(count->count(), 1);
-  EXPECT_EQ(count->last(), now);
+  EXPECT_EQ(count->now().last, now);
 }
 
 TEST(HostTest, PressureIsTheShareInWhichEverybodyWaits) {

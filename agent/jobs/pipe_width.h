@@ -1,0 +1,50 @@
+// Makes a pipe wider for as long as its writer is fast: with the kernel's 64 KiB both sides change
+// turns at every few writes, and that takes longer than moving the bytes does.
+//
+// One turn's at a time, as the pipe is. The kernel counts the pages of all pipes of a user and cuts
+// new ones to 8 KiB beyond 64 MiB, so that only kMaxWidePipes are wide at once.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/limits.h"
+#include "common/unique_fd.h"
+
+namespace sandkeep {
+
+// What one turn takes at most, or the last bytes of a command would need more than one.
+inline constexpr int kWidePipeBytes = static_cast<int>(kSpliceTurnBytes);
+// A quarter of that allowance.
+inline constexpr int kMaxWidePipes = 16;
+// Fast is who prints as much in such a time, and no longer who prints less than a quarter of it.
+inline constexpr std::chrono::milliseconds kFastWriterTime{10};
+inline constexpr std::int64_t kFastWriterBytes = 1LL << 20;
+// Between two reads of a wide pipe that was emptied: a fast writer fills a good part of it.
+inline constexpr std::chrono::microseconds kWidePipeCoalesce{200};
+
+class PipeWidth {
+ public:
+  PipeWidth() = default;
+  PipeWidth(const PipeWidth&) = delete;
+  PipeWidth& operator=(const PipeWidth&) = delete;
+  ~PipeWidth() { Forget(); }
+
+  // A turn took so many bytes out of it.
+  void Took(const UniqueFd& pipe, std::int64_t bytes);
+  // The pipe is closed.
+  void Forget();
+
+  bool wide() const { return wide_; }
+
+ private:
+  void Widen(const UniqueFd& pipe);
+  void Narrow(const UniqueFd& pipe);
+
+  bool wide_ = false;
+  std::chrono::steady_clock::time_point since_;
+  std::int64_t bytes_ = 0;  // Since then.
+};
+
+}  // namespace sandkeep
