@@ -48,6 +48,23 @@ def test_picked_files_arrive_in_pieces(browser, alice, label, tmp_path):
     assert "over" in text_of(browser, "h1")
 
 
+def test_a_dropped_file_and_folder_arrive(browser, alice, label, tmp_path):
+    _, url = open_upload(alice, label)
+    (tmp_path / "album" / "deep").mkdir(parents=True)
+    (tmp_path / "album" / "deep" / "琥珀.txt").write_text("inside")
+    (tmp_path / "single.txt").write_text("alone")
+    browser.open(url)
+    dropped = {"items": [], "files": [str(tmp_path / "album"), str(tmp_path / "single.txt")], "dragOperationsMask": 1}
+    for step in ("dragEnter", "dragOver"):
+        browser.devtools("Input.dispatchDragEvent", type=step, x=100, y=200, data=dropped)
+    assert browser.run("return document.getElementById('drop').className") == "over"
+    browser.screenshot(PICTURES / "over.png")
+    browser.devtools("Input.dispatchDragEvent", type="drop", x=100, y=200, data=dropped)
+    wait_for("both to arrive", lambda: text_of(browser, "#say") == "2 files arrived.", 60)
+    assert browser.complaints() == []
+    assert alice.output(label, "cat album/deep/*.txt single.txt; ls") == "insidealonealbum\nsingle.txt\n"
+
+
 def test_what_is_too_large_is_said_before_it_is_sent(browser, alice, label, tmp_path):
     _, url = open_upload(alice, label, max_bytes=1000)
     (tmp_path / "f.bin").write_bytes(b"x" * 2000)
