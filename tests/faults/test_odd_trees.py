@@ -1,20 +1,28 @@
-"""Workspaces that no program was written for: ten thousand levels, what nobody may read, names that are no text.
+"""Workspaces that no program was written for: more files than a list has, ten thousand levels, what nobody may read, names that are no text.
 
-Whatever is asked of them is answered, costs nobody else anything, and loses no file.
+Whatever is asked of them is answered, costs nobody else anything, and loses no file. SANDKEEP_MANY_FILES says how many are many.
 """
 
 import contextlib
 import http.client
 import io
+import os
 import tarfile
 import time
 import zipfile
 
 import pytest
 from mcp_client import McpClient
-from stack import Stack
+from stack import Stack, wait_for
 from test_files import fetch, link_in
 
+# More than a search looks at.
+MANY = int(os.environ.get("SANDKEEP_MANY_FILES", "100000"))
+MAKE_MANY = f"""mkdir d && cd d && python3 -c '
+import os
+for number in range({MANY}):
+    os.close(os.open(f"{{number:07}}", os.O_CREAT))
+open("last", "w").write("kept")'"""
 LEVELS = 10_000
 # Folder by folder, since no path is that long.
 MAKE_DEEP = f"""python3 -c '
@@ -42,6 +50,23 @@ def quick(client):
     began = time.monotonic()
     assert client.run("beside", "true").exit_code == 0
     return time.monotonic() - began < 5
+
+
+def test_more_files_than_anybody_lists(own):
+    _, client = own
+    client.output("many", MAKE_MANY, timeout_seconds=300, wait_seconds=280)
+    assert quick(client)
+    listed = client.call("list_files", sandbox="many", path="d")
+    assert not listed.is_error and len(listed.text) < 50_000, listed
+    assert "kept" in client.call("read_file", sandbox="many", path="d/last").text
+    assert not client.call("write_file", sandbox="many", path="d/more", content="x").is_error
+    assert quick(client)
+    assert client.output("many", "ls d | wc -l").strip() == str(MANY + 2)
+    gone = client.call("delete_file", sandbox="many", path="d", recursive=True)
+    assert gone.is_error or f"with {MANY + 2} entries in it" in gone.text.replace(",", ""), gone
+    assert quick(client)
+    wait_for("all of it to go", lambda: client.run("many", "ls").output == "" or
+             client.call("delete_file", sandbox="many", path="d", recursive=True) is None, 180)
 
 
 def test_ten_thousand_levels(own):
