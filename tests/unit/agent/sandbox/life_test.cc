@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <limits>
+#include <optional>
 
 #include "common/strings.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
@@ -33,6 +34,9 @@ class LifeTest : public AgentTest, public testing::WithParamInterface<bool> {
   // A process that counts into a file as long as it isn't stopped.
   void LeaveCounter() {
     OutputBusy("(while :; do echo x >>/proc/self/cwd/beats; sleep 0.005; done) >/dev/null 2>&1 &");
+    // The only one yet; later ones may stand before it.
+    ASSERT_THAT(runtime_.volumes(), SizeIs(1));
+    counted_ = runtime_.volumes().front();
   }
   void OutputBusy(const std::string& command) {
     auto started = Start(alice_, "otter", command);
@@ -56,7 +60,7 @@ class LifeTest : public AgentTest, public testing::WithParamInterface<bool> {
     }
   }
   std::size_t Beats() {
-    std::ifstream file(runtime_.data(runtime_.volumes().at(0)) / "beats");
+    std::ifstream file(runtime_.data(*counted_) / "beats");
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     return text.size();
   }
@@ -68,6 +72,8 @@ class LifeTest : public AgentTest, public testing::WithParamInterface<bool> {
     }
     return false;
   }
+  std::optional<EngineName> counted_;  // The volume of the sandbox that counts.
+
   // So many rounds of the reaper's that it has seen everything there is.
   void LetLookAround() {
     const int calls = runtime_.calls(EngineCall::kFreeze);
