@@ -90,7 +90,10 @@ ino_t Job::InputInode() const {
 
 bool Job::Expected() const {
   pollfd ready{pipes_.ready.get(), POLLIN, 0};
-  return ::poll(&ready, 1, 0) >= 0 && (ready.revents & (POLLHUP | POLLERR)) == 0;
+  if (::poll(&ready, 1, 0) < 0) return false;
+  // Its command may be there, and the pipe closed behind it, before the frame that says so is read.
+  const bool used = (ready.revents & POLLIN) != 0;
+  return used || (ready.revents & (POLLHUP | POLLERR)) == 0;
 }
 
 std::optional<Refusal> Job::Fork() {

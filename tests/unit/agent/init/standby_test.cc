@@ -107,6 +107,20 @@ TEST_F(StandbyShellTest, ThatNobodyCanUseAnyMoreIsNotMade) {
   ExpectInitServes();
 }
 
+// What ran ends just when its agent uses it: the command is there, and the frame that says so isn't
+// read yet.
+TEST_F(StandbyShellTest, ThatHasItsCommandIsMadeThoughNobodyHoldsItsPipe) {
+  const RunningJob busy = agent_->Start("echo on; sleep 1000");
+  EXPECT_EQ(ReadLine(busy.output), "on");
+  Shell shell = Ask();
+  Give(shell, "echo kept");
+  agent_->Signal(busy, SIGKILL, true);
+  EXPECT_GT(agent_->WaitStarted(Named(shell.id)), 0);
+  Use(shell.id, NewJobId());
+  EXPECT_EQ(ReadAll(shell.output), "kept\n");
+  ExpectInitServes();
+}
+
 TEST_F(StandbyShellTest, EndsWhenItsAgentDoes) {
   Shell shell = Ask();
   agent_->WaitStarted(Named(shell.id));

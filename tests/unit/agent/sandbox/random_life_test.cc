@@ -60,8 +60,21 @@ class RandomLifeTest : public AgentTest {
     auto started = Start(alice_, label, "echo up; exec sleep 10000");
     ASSERT_TRUE(started.ok() || MayBeRefused(started.status())) << started.status();
     if (!started.ok()) return;
-    ReadUntil(*started->watcher, "up");
+    std::string output;
+    while (output.find("up") == std::string::npos) {
+      absl::StatusOr<JobEvent> event = Wait(started->watcher->Next());
+      ASSERT_TRUE(event.ok()) << event.status();
+      output += event->output.data;
+      if (event->kind == JobEvent::Kind::kOutcome) return ExpectMayEnd(label, event->outcome);
+    }
+    harmed_.erase(label);
     busy_.emplace(label, started->job.id);
+  }
+
+  // Only with a container that somebody killed, which the agent needn't have heard of yet.
+  void ExpectMayEnd(const std::string& label, const Outcome& outcome) {
+    EXPECT_TRUE(harmed_.erase(label) > 0) << outcome.remedy;
+    EXPECT_EQ(outcome.ending, Ending::kSandboxGone) << outcome.remedy;
   }
 
   void EndCommand(const std::string& label) {
@@ -83,11 +96,8 @@ class RandomLifeTest : public AgentTest {
     if (!started.ok()) return;
     Outcome outcome;
     ReadToEnd(*started->watcher, &outcome);
-    // Only one that somebody killed may go underneath, and the agent needn't have heard of it yet.
-    const bool harmed = harmed_.erase(label) > 0;
-    if (!harmed || outcome.ending != Ending::kSandboxGone) {
-      EXPECT_EQ(outcome.ending, Ending::kExited) << outcome.remedy;
-    }
+    if (outcome.ending != Ending::kExited) return ExpectMayEnd(label, outcome);
+    harmed_.erase(label);
   }
 
   void PassTime() {
