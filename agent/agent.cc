@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <future>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,8 +48,17 @@ constexpr const char* kSocketGroup = "sandkeep-api";
 // From the unit, when it doesn't just start another agent: sandboxes don't outlive this one.
 constexpr int kStopSandboxes = SIGUSR1;
 
-// From SIGTERM to the end, whatever hangs: well under the 90 s after which systemd kills.
+// From a signal to the end, whatever hangs: well under the time after which systemd kills. Stopping
+// sandboxes takes seconds, unless the engine is slow.
 constexpr unsigned kEndSeconds = 10;
+constexpr unsigned kStopSeconds = 150;
+
+// Async-signal-safe: the journal shall say it.
+void EndNow(int) {
+  constexpr std::string_view kLine = "warning agent.ended why=\"something didn't end in time\"\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+  ::_exit(0);
+}
 
 std::optional<gid_t> SocketGroup() {
   const group* found = ::getgrnam(kSocketGroup);
@@ -78,24 +88,40 @@ absl::Status Await(asio::io_context& io, Async<void> coroutine) {
   return asio::co_spawn(io, std::move(coroutine), asio::use_future).get();
 }
 
-// The first signal, whenever it comes: also while what is recovered keeps the main thread waiting.
-// What waits for a hanging engine then isn't waited for: to die at any moment is what records are
-// written for.
+// The first signal, whenever it comes once the threads run: also while what is recovered keeps the
+// main thread waiting. What waits for a hanging engine then isn't waited for: to die at any moment
+// is what records are written for. A later SIGTERM leaves a stop that is under way no more time
+// than any end has.
 class EndSignal {
  public:
   explicit EndSignal(asio::io_context& io) : signals_(io, SIGTERM, SIGINT, kStopSandboxes) {
-    std::signal(SIGALRM, [](int) { ::_exit(0); });
-    signals_.async_wait([this](const boost::system::error_code&, int signal) {
-      if (signal != kStopSandboxes) ::alarm(kEndSeconds);
-      caught_.set_value(signal);
-    });
+    std::signal(SIGALRM, EndNow);
+    Listen();
   }
 
   int Wait() { return caught_.get_future().get(); }
 
  private:
+  void Listen() {
+    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+      if (error) return;
+      Take(signal);
+      Listen();
+    });
+  }
+
+  void Take(int signal) {
+    const bool stops = signal == kStopSandboxes;
+    // Neither a second SIGTERM nor a late stop gives it more time.
+    if (!ending_) ::alarm(stops ? kStopSeconds : kEndSeconds);
+    ending_ = ending_ || !stops;
+    if (!std::exchange(heard_, true)) caught_.set_value(signal);
+  }
+
   asio::signal_set signals_;
   std::promise<int> caught_;
+  bool heard_ = false;
+  bool ending_ = false;
 };
 
 // Without one sandboxes run all the same, and GetInfo says what doesn't land.
@@ -179,8 +205,12 @@ absl::Status RunAgent(const AgentSettings& settings) {
   const int signal = end.Wait();
   Log(Severity::kInfo, "agent.stopping", {{"signal", signal}});
   Notify("STOPPING=1").IgnoreError();
+  const bool stops = signal == kStopSandboxes;
+  // Before calls that are open are waited for, since some of them wait for the engine; and behind
+  // them, since one may have started a sandbox.
+  if (stops) StopOrSay(io, *manager);
   server.reset();
-  if (signal == kStopSandboxes) StopOrSay(io, *manager);
+  if (stops) StopOrSay(io, *manager);
   Log(Severity::kInfo, "agent.stopped");
   // Sandboxes run on, or are stopped; the next agent takes them over from where the records stand.
   return absl::OkStatus();

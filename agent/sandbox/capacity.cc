@@ -12,6 +12,9 @@
 namespace sandkeep {
 namespace {
 
+// Who waits for more than a moment looks more rarely: there may be many of them.
+constexpr std::chrono::milliseconds kUnsettledPoll{50};
+
 std::string Ago(absl::Duration time) {
   const std::int64_t seconds = std::max<std::int64_t>(absl::ToInt64Seconds(time), 0);
   if (seconds < 120) return StrCat(seconds, " s");
@@ -32,7 +35,8 @@ Async<void> Capacity::Admit(PrincipalId principal) {
       const auto patience = settled ? kRoomPatience : kUnsettledPatience;
       if (waited >= patience) co_return AllBusy(principal);
       refused.clear();
-      co_await Pause(kRoomPoll);
+      const auto pause = waited < kRoomPatience ? kRoomPoll : kUnsettledPoll;
+      co_await Pause(pause);
       continue;
     }
     // Its place is anybody's once it is free: if another call takes it, the next one is asked.
@@ -72,24 +76,26 @@ int Capacity::used() const {
 std::shared_ptr<Sandbox> Capacity::Victim(const Refused& refused) const {
   std::shared_ptr<Sandbox> oldest;
   absl::Time oldest_use = absl::InfiniteFuture();
+  const Clock::Monotonic now = clock_.Steady();
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    const SandboxView view = sandbox->View();
-    const bool candidate = view.snapshot.state == SandboxState::kRunning &&
-                           Yields(view.activity, clock_.Steady()) && !refused.contains(sandbox);
-    if (!candidate || view.snapshot.last_used >= oldest_use) continue;
+    const absl::Time last_used = sandbox->Peek([&](const SandboxView& view) {
+      const bool yields =
+          view.snapshot.state == SandboxState::kRunning && Yields(view.activity, now);
+      return yields ? view.snapshot.last_used : absl::InfiniteFuture();
+    });
+    if (last_used >= oldest_use || refused.contains(sandbox)) continue;
     oldest = sandbox;
-    oldest_use = view.snapshot.last_used;
+    oldest_use = last_used;
   }
   return oldest;
 }
 
 bool Capacity::AllHoldersAreBusy() const {
-  int busy = 0;
-  for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
-    const SandboxView view = sandbox->View();
-    if (view.has_place && IsBusy(view.activity)) ++busy;
-  }
-  return busy >= used();
+  const std::vector<std::shared_ptr<Sandbox>> all = registry_.All();
+  return std::none_of(all.begin(), all.end(), [](const std::shared_ptr<Sandbox>& sandbox) {
+    return sandbox->Peek(
+        [](const SandboxView& view) { return view.has_place && !IsBusy(view.activity); });
+  });
 }
 
 absl::Status Capacity::AllBusy(const PrincipalId& principal) const {

@@ -20,7 +20,8 @@ class Capacity {
 
   // Takes a place for a sandbox of `principal`; given back by Release. ResourceExhausted: every one
   // is taken by a sandbox that stays busy for kRoomPatience (one whose command has just ended is
-  // busy until its last process is gone); the message says how many, whose, since when and what to
+  // busy until its last process is gone), or isn't known to be free for kUnsettledPatience; the
+  // message says how many, whose, since when and what to
   // do: this principal's by name, of others only how many.
   Async<void> Admit(PrincipalId principal);
   // Takes one that is free. False: none is.

@@ -31,6 +31,10 @@ Async<bool> Take(Sandbox& sandbox, LifeStep step) {
   return sandbox.Resume();
 }
 
+boost::asio::awaitable<void> HoldOne(std::shared_ptr<Sandbox> sandbox) {
+  (co_await sandbox->HoldStill()).IgnoreError();
+}
+
 boost::asio::awaitable<void> EndOne(std::shared_ptr<Sandbox> sandbox,
                                     std::shared_ptr<Countdown> countdown) {
   const absl::Status ended = co_await sandbox->EndForGood();
@@ -82,8 +86,9 @@ Async<void> Manager::StopAll() { return AwaitOn(strand_, StopAllHere()); }
 Async<void> Manager::StopAllHere() {
   SetReady(absl::UnavailableError("the agent is being stopped: try again later"));
   const auto sandboxes = registry_.All();
+  // One that is being removed, say, keeps no other from being held.
   for (const std::shared_ptr<Sandbox>& sandbox : sandboxes) {
-    (co_await sandbox->HoldStill()).IgnoreError();
+    Spawn(strand_, "stop.hold", HoldOne(sandbox));
   }
   const auto countdown = std::make_shared<Countdown>(strand_);
   countdown->left = sandboxes.size();

@@ -317,6 +317,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool made_anew_ = false;       // The last start found no container.
   bool frozen_by_init_ = false;  // This host's kernel doesn't freeze for us.
   bool for_room_ = false;
+  bool packages_noted_ = false;  // As they are: it hasn't run since.
   // The other container of its volume, to be removed: no row names it.
   std::optional<EngineName> replaced_;
   int failures_ = 0;  // In a row: of looking after it, and of starting a stopped one.

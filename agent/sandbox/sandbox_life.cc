@@ -200,7 +200,10 @@ void Sandbox::SetState(SandboxState state) {
       state == SandboxState::kAbsent) {
     for_room_ = false;
   }
-  if (state == SandboxState::kRunning) failures_ = wake_failures_ = 0;
+  if (state == SandboxState::kRunning) {
+    failures_ = wake_failures_ = 0;
+    packages_noted_ = false;
+  }
   if (state == SandboxState::kAbsent || state == SandboxState::kStopped) failures_ = 0;
   state_ = state;
   Publish();

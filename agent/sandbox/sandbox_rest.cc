@@ -101,7 +101,7 @@ Async<bool> Sandbox::StopFrozenHere() {
   };
   if (!guard || !may()) co_return false;
   // One that was frozen for another's sake was frozen at once.
-  co_await NotePackages();
+  if (!packages_noted_) co_await NotePackages();
   // A call may wait for the lock by now.
   if (!may()) co_return false;
   const absl::Status stopped = co_await StopLocked(StoppedIdle());
@@ -146,7 +146,9 @@ Async<bool> Sandbox::ResumeHere() {
 Async<void> Sandbox::FreezeUnused() {
   const RestGuard resting(*this);
   co_await NotePackages();
-  co_return co_await FreezeLocked(/*for_room=*/false);
+  const absl::Status frozen = co_await FreezeLocked(/*for_room=*/false);
+  packages_noted_ = frozen.ok();
+  co_return frozen;
 }
 
 Async<void> Sandbox::FreezeLocked(bool for_room) {

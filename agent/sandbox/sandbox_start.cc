@@ -89,6 +89,7 @@ Async<void> Sandbox::TakeSlot(SandboxState otherwise) {
   absl::Status admitted = co_await context_.capacity.Admit(principal_);
   has_slot_ = admitted.ok();
   if (!has_slot_) SetState(otherwise);
+  Publish();
   co_return admitted;
 }
 
@@ -114,7 +115,10 @@ Async<void> Sandbox::TryCreate() {
   SandboxRow intent = row_;
   intent.disk = Peek(DiskRowOf);
   intent.container = warm_ ? warm_->running.name : EngineName::Make(context_.random);
-  CO_RETURN_IF_ERROR(co_await context_.store.PutSandbox(intent));
+  const absl::Status written = co_await context_.store.PutSandbox(intent);
+  // Not the sandbox's damage.
+  if (absl::IsDataLoss(written)) co_return absl::InternalError(written.message());
+  CO_RETURN_IF_ERROR(written);
   row_.container = intent.container;
   recorded_ = true;
   if (warm_) co_return co_await UseWarm();

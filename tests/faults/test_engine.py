@@ -102,6 +102,27 @@ def test_sigterm_ends_an_agent_whose_engine_hangs(failing, label, when):
         assert client.output(label, "cat file; pgrep -xc sleep") == "kept\n1\n", "what runs went on"
 
 
+def test_a_stop_of_all_sandboxes_that_an_engine_holds_up_ends_by_sigterm(failing, label):
+    stack, file = failing
+    with McpClient(stack.url, stack.key) as client, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        client.output(label, "echo kept >file")
+        try:
+            hang(file)
+            waiting = pool.submit(client.run, label + "-b", "true")
+            wait_until_asked(file)
+            stack.agent.send_signal(signal.SIGUSR1)
+            time.sleep(1)
+            assert stack.agent.poll() is None, "it stops sandboxes yet"
+            stack.agent.send_signal(signal.SIGTERM)
+            assert stack.agent.wait(timeout=15) == 0
+        finally:
+            file.unlink(missing_ok=True)
+            stack.kill_agent()
+            stack.start_agent()
+        assert waiting.result(90).text
+        assert client.output(label, "cat file") == "kept\n"
+
+
 def test_an_engine_that_is_replaced_while_the_agent_runs_is_used_as_soon_as_it_is_there(failing, label):
     stack, file = failing
     program = file.with_name("podman")

@@ -170,7 +170,7 @@ TEST_F(CapacityTest, WhoComesWhileTheEndOfAPlacesHolderIsLookedIntoGetsThatPlace
 
   auto call = Begin(manager().StartJob(bob_, "new", Command("echo in")));
   ASSERT_TRUE(BecomesInTime(RefOf(alice_, "idle"), SandboxState::kBroken));
-  // Longer than who finds all others busy is kept waiting.
+  // Longer than who finds all others busy is kept waiting: nothing tells that it is being waited.
   std::this_thread::sleep_for(3 * kRoomPatience);
   clock_.Advance(absl::FromChrono(kSettleRetry));
 
@@ -178,6 +178,24 @@ TEST_F(CapacityTest, WhoComesWhileTheEndOfAPlacesHolderIsLookedIntoGetsThatPlace
   ASSERT_TRUE(started.ok()) << started.status();
   Outcome outcome;
   EXPECT_EQ(ReadToEnd(*started->watcher, &outcome), "in\n");
+}
+
+TEST_F(CapacityTest, ASandboxThatStartsIsBusyAndKeepsNobodyWaiting) {
+  auto busy = Start(alice_, "busy", "echo up; sleep 1000");
+  ASSERT_TRUE(busy.ok());
+  ReadUntil(*busy->watcher, "up");
+  runtime_.Hold(EngineCall::kStart);
+  const int starts = runtime_.calls(EngineCall::kStart);
+  auto starting = Begin(manager().StartJob(alice_, "starting", Command("true")));
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kStart, starts + 1));
+
+  const auto asked = std::chrono::steady_clock::now();
+  const absl::Status refused = Start(bob_, "new", "true").status();
+
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, kUnsettledPatience / 2);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  runtime_.Release(EngineCall::kStart);
+  EXPECT_TRUE(Wait(std::move(starting)).ok());
 }
 
 TEST_F(CapacityTest, ManyNewSandboxesAtOnceNeverExceedTheLimit) {
