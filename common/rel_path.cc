@@ -6,8 +6,9 @@
 namespace sandkeep {
 
 absl::StatusOr<RelPath> RelPath::Parse(std::string_view bytes) {
-  if (bytes.size() > kMaxPathBytes) {
-    return absl::InvalidArgumentError(StrCat("a path has at most ", kMaxPathBytes, " bytes"));
+  // PATH_MAX counts the NUL behind it.
+  if (bytes.size() >= kMaxPathBytes) {
+    return absl::InvalidArgumentError(StrCat("a path has at most ", kMaxPathBytes - 1, " bytes"));
   }
   if (bytes.find('\0') != std::string_view::npos) {
     return absl::InvalidArgumentError("a path can't contain NUL");

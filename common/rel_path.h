@@ -15,7 +15,7 @@ namespace sandkeep {
 
 class RelPath {
  public:
-  // InvalidArgument: absolute, `..`, NUL, over 4096 bytes, a component over 255 bytes. `a//b/./c/`
+  // InvalidArgument: absolute, `..`, NUL, over 4095 bytes, a component over 255 bytes. `a//b/./c/`
   // becomes `a/b/c`.
   static absl::StatusOr<RelPath> Parse(std::string_view bytes);
 

@@ -70,7 +70,11 @@ class Search {
     const std::string_view name = std::string_view(entry.path).substr(prefix_);
     const Glob::State state = query_.pattern.Step(state_, name);
     if (entry.directory() && query_.pattern.LeadsOn(state)) LookInto(entry.path, state);
-    if (!query_.pattern.IsMatch(state) || entry.path <= query_.after) return;
+    if (!query_.pattern.IsMatch(state)) return;
+    // Whatever it is listed after: no page is the last while this one is missing.
+    const bool too_long = entry.path.size() >= kMaxPathBytes;
+    truncated_ = truncated_ || too_long;
+    if (too_long || entry.path <= query_.after) return;
     bytes_ += entry.path.size();
     found_.push_back(std::move(entry));
   }

@@ -25,7 +25,7 @@ struct FileListing {
 };
 
 // `files` outlives the call. Folders that can't be read, or go meanwhile, are passed over, but not
-// the one that was named.
+// the one that was named. What has too long a path to be asked for is left out: `truncated`.
 Async<FileListing> SearchFiles(FileProcess& files, EngineName volume, FileQuery query);
 
 }  // namespace sandkeep

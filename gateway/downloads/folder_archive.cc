@@ -90,7 +90,7 @@ asio::awaitable<bool> FolderArchive::SendEntry(const v1::FileInfo& info) {
   }
   if (info.type() != v1::FileInfo::REGULAR) co_return true;
   // It lies deeper than anybody can ask for: without it the archive isn't whole.
-  if (info.path().size() > kMaxPathBytes) co_return false;
+  if (info.path().size() >= kMaxPathBytes) co_return false;
   co_return co_await SendFile(info);
 }
 

@@ -64,9 +64,9 @@ absl::StatusOr<RelPath> WorkspacePath(std::string_view path) {
     return absl::InvalidArgumentError(
         "The path is missing: give a file's path, relative to /workspace.");
   }
-  if (path.size() > kMaxPathBytes || path.find('\0') != std::string_view::npos) {
+  if (path.size() >= kMaxPathBytes || path.find('\0') != std::string_view::npos) {
     return absl::InvalidArgumentError(StrCat("No file has such a path: give one of at most ",
-                                             kMaxPathBytes, " bytes, without NUL."));
+                                             kMaxPathBytes - 1, " bytes, without NUL."));
   }
   if (path.front() == '~') return NotBelow(path);
   if (path.front() == '/') {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "agent/file_process/search.h"
+#include "common/limits.h"
 #include "tests/unit/agent/file_process/test_volume.h"
 
 namespace sandkeep {
@@ -69,9 +70,14 @@ void MakeChain(const fs::path& top, int levels) {
   }
 }
 
-void RemoveChain(const fs::path& top, int levels) {
+UniqueFd BottomOf(const fs::path& top, int levels) {
   UniqueFd at(::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (int i = 0; i < levels; ++i) at = DownOf(at.get(), false);
+  return at;
+}
+
+void RemoveChain(const fs::path& top, int levels) {
+  UniqueFd at = BottomOf(top, levels);
   for (int i = 0; i < levels; ++i) {
     at.Reset(::openat(at.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ASSERT_EQ(::unlinkat(at.get(), "d", AT_REMOVEDIR), 0) << i;
@@ -129,6 +135,36 @@ TEST_F(MeasurementTest, OfFoldersDeeperThanAPathIsLongThoseThatHaveOneAreListed)
   ASSERT_TRUE(listed.ok()) << listed.status();
   EXPECT_TRUE(listed->truncated);
   EXPECT_GT(listed->files.size(), 1'000u);
+}
+
+// The kernel opens paths of 4,095 bytes: what is longer is left out, and said to be, on every page.
+TEST_F(MeasurementTest, AFileWhosePathNobodyCanAskForIsLeftOutOfTheListAndSaidToBe) {
+  constexpr int kLevels = 2'000;
+  MakeChain(tree_, kLevels);
+  std::string folder = "race/tree";
+  for (int i = 0; i < kLevels; ++i) folder += "/d";
+  const std::string longest(kMaxPathBytes - 1 - folder.size() - 1, 'x');
+  const UniqueFd bottom = BottomOf(tree_, kLevels);
+  for (const std::string& name : {longest, longest + 'x'}) {
+    EXPECT_TRUE(UniqueFd(::openat(bottom.get(), name.c_str(), O_CREAT | O_CLOEXEC, 0644))) << name;
+  }
+  FileQuery query{.path = Path(folder), .pattern = *Glob::Parse(""), .limit = 10'000, .after = ""};
+  const auto listed = runner_.Await(SearchFiles(*process_, volume_, query));
+  query.after = StrCat(folder, "/", longest);
+  const auto opened = Open(query.after);
+  query.after += 'x';
+  const auto behind = runner_.Await(SearchFiles(*process_, volume_, query));
+  for (const std::string& name : {longest, longest + 'x'}) {
+    ::unlinkat(bottom.get(), name.c_str(), 0);
+  }
+  RemoveChain(tree_, kLevels);
+  ASSERT_TRUE(listed.ok() && behind.ok()) << listed.status() << behind.status();
+  ASSERT_EQ(listed->files.size(), 1u);
+  EXPECT_EQ(listed->files.front().path, StrCat(folder, "/", longest));
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(listed->truncated);
+  EXPECT_TRUE(behind->files.empty());
+  EXPECT_TRUE(behind->truncated);
 }
 
 TEST_F(MeasurementTest, AWideFolderIsReadOnFromWhereItWasLeftForTheDeepOneInIt) {

@@ -284,7 +284,8 @@ TEST_F(DownloadTest, AnArchiveIsWholeOrCut) {
     agent_.read_file.Open()->Fail(failure);
     EXPECT_FALSE(is_whole()) << failure;
   }
-  listed.mutable_files(0)->set_path("d/" + std::string(kMaxPathBytes, 'a'));
+  listed.mutable_files(0)->set_path("d/" + std::string(kMaxPathBytes - 2, 'a'));
+  agent_.read_file.Open()->Fail(absl::InvalidArgumentError("a path has at most 4095 bytes"));
   EXPECT_FALSE(is_whole());
   // More than a search looks at, none of which comes after the last one.
   listed.clear_files();
