@@ -50,6 +50,15 @@ bool TakeAnswer(const UniqueFd& socket, std::string& buffer, std::vector<std::ui
   return true;
 }
 
+// The last message says how it went: without a module that knows TCP's sockets the kernel takes the
+// question and answers that there is no such thing.
+bool EndsWell(const nlmsghdr& head, std::string_view done) {
+  int error = 0;
+  if (head.nlmsg_len < NLMSG_HDRLEN + sizeof error) return false;
+  std::memcpy(&error, done.data() + NLMSG_HDRLEN, sizeof error);
+  return error >= 0;
+}
+
 }  // namespace
 
 std::optional<ListenersPart> ParseListeners(std::string_view datagram) {
@@ -60,6 +69,7 @@ std::optional<ListenersPart> ParseListeners(std::string_view datagram) {
     std::memcpy(&head, datagram.data(), sizeof head);
     if (head.nlmsg_len < sizeof head || head.nlmsg_len > datagram.size()) return std::nullopt;
     if (head.nlmsg_type == NLMSG_DONE) {
+      if (!EndsWell(head, datagram)) return std::nullopt;
       part.last = true;
       return part;
     }

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -33,8 +34,20 @@ std::string Message(std::uint16_t type, std::size_t body, std::uint16_t port = 0
   return message;
 }
 
+// Its end, with what the kernel's walk came to.
+std::string Done(int result) {
+  std::string message = Message(NLMSG_DONE, sizeof result);
+  std::memcpy(message.data() + NLMSG_HDRLEN, &result, sizeof result);
+  return message;
+}
+
 std::string Socket(std::uint16_t port) {
   return Message(SOCK_DIAG_BY_FAMILY, sizeof(inet_diag_msg), port);
+}
+
+bool HasDiagnostics() {
+  const UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  return static_cast<bool>(socket);
 }
 
 // With its port: of IPv6, or of IPv4.
@@ -53,7 +66,8 @@ std::pair<UniqueFd, std::uint16_t> Listen(int family) {
 }
 
 TEST(ListenersTest, AreThoseOfBothFamiliesAsLongAsTheyListen) {
-  if (!AskForListeners().has_value()) GTEST_SKIP() << "this kernel has no socket diagnostics";
+  if (!HasDiagnostics()) GTEST_SKIP() << "this kernel has no socket diagnostics";
+  ASSERT_TRUE(AskForListeners().has_value());
   for (const int family : {AF_INET, AF_INET6}) {
     auto [socket, port] = Listen(family);
     if (!socket) continue;
@@ -64,7 +78,8 @@ TEST(ListenersTest, AreThoseOfBothFamiliesAsLongAsTheyListen) {
 }
 
 TEST(ListenersTest, AConnectionIsNone) {
-  if (!AskForListeners().has_value()) GTEST_SKIP() << "this kernel has no socket diagnostics";
+  if (!HasDiagnostics()) GTEST_SKIP() << "this kernel has no socket diagnostics";
+  ASSERT_TRUE(AskForListeners().has_value());
   const auto [listener, port] = Listen(AF_INET);
   const UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -82,7 +97,7 @@ TEST(ListenersTest, AnAnswerMayComeInParts) {
   ASSERT_TRUE(first.has_value());
   EXPECT_THAT(first->ports, ElementsAre(8000, 80));
   EXPECT_FALSE(first->last);
-  const auto last = ParseListeners(Socket(443) + Message(NLMSG_DONE, 4) + "whatever follows");
+  const auto last = ParseListeners(Socket(443) + Done(0) + "whatever follows");
   ASSERT_TRUE(last.has_value());
   EXPECT_THAT(last->ports, ElementsAre(443));
   EXPECT_TRUE(last->last);
@@ -95,6 +110,12 @@ TEST(ListenersTest, WhatNoKernelWouldSendIsNoAnswer) {
   const std::string whole = Socket(8000);
   EXPECT_FALSE(ParseListeners(whole + whole.substr(0, whole.size() - 1)).has_value());
   EXPECT_FALSE(ParseListeners(std::string(NLMSG_HDRLEN, '\0')).has_value());
+  EXPECT_FALSE(ParseListeners(Message(NLMSG_DONE, 2)).has_value());
+}
+
+TEST(ListenersTest, AnEndThatNamesAnErrorIsNoAnswer) {
+  EXPECT_FALSE(ParseListeners(Done(-ENOENT)).has_value());
+  EXPECT_FALSE(ParseListeners(Socket(443) + Done(-EINTR)).has_value());
 }
 
 }  // namespace
