@@ -15,6 +15,13 @@ std::atomic<int> wide_pipes{0};
 
 }  // namespace
 
+void PipeWidth::Begin(const UniqueFd& pipe) {
+  if (::fcntl(pipe.get(), F_GETPIPE_SZ) <= kUsualPipeBytes) return;
+  wide_ = true;
+  ++wide_pipes;
+  Narrow(pipe);
+}
+
 void PipeWidth::Took(const UniqueFd& pipe, std::int64_t bytes) {
   // It fell silent.
   if (bytes == 0) return Narrow(pipe);

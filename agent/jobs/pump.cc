@@ -32,6 +32,8 @@ Pump::~Pump() { Stop(); }
 absl::Status Pump::Start() {
   RETURN_IF_ERROR(spool_.Resume());
   size_ = spool_.size();
+  width_.Begin(pipe_);
+  wide_ = width_.wide();
   Wait();
   return absl::OkStatus();
 }
@@ -88,15 +90,16 @@ void Pump::Narrow(SpoolWindow window) {
 }
 
 void Pump::Turn(int tries) {
+  if (wide_) return TurnAtDisk(tries);
   const TurnEnd turn = TakeTurn(tries);
   Taken(turn);
 }
 
-void Pump::TurnAtDisk() {
+void Pump::TurnAtDisk(int tries) {
   Unwatch();
   state_ = State::kAtDisk;
-  auto turn = [self = shared_from_this()]() {
-    auto back = [self, turn = self->TakeTurn(1)]() {
+  auto turn = [self = shared_from_this(), tries]() {
+    auto back = [self, turn = self->TakeTurn(tries)]() {
       if (self->state_ != State::kAtDisk) return;
       ++self->disk_turns_;
       self->Taken(turn);
@@ -158,9 +161,7 @@ void Pump::Pause(State state, std::chrono::steady_clock::duration time) {
   state_ = state;
   timer_.expires_after(time);
   auto due = [self = shared_from_this(), state](error_code error) {
-    if (error || self->state_ != state) return;
-    if (state == State::kGathering && self->wide_) return self->TurnAtDisk();
-    self->Turn();
+    if (!error && self->state_ == state) self->Turn();
   };
   timer_.async_wait(std::move(due));
 }

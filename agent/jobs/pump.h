@@ -4,8 +4,8 @@
 //
 // On the sandbox's strand. Held by its job; after Stop the sink is never called again. While a pipe
 // is full again after each turn, the turns are the disk's threads': what prints more than a disk
-// takes is made to wait by the kernel, and nobody else may wait with it. So are those of a pipe
-// that is wide.
+// takes is made to wait by the kernel, and nobody else may wait with it. So is every turn of a pipe
+// that is wide, but the one of Finish.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -54,8 +54,10 @@ class Pump : public std::enable_shared_from_this<Pump> {
 
   std::int64_t size() const { return size_; }
   bool at_end() const { return state_ == State::kEnded; }
-  // The disk takes nothing.
-  bool stuck() const { return state_ == State::kStuck; }
+  // The disk takes nothing, as far as is known while another try is under way.
+  bool stuck() const {
+    return state_ == State::kStuck || (state_ == State::kAtDisk && complained_);
+  }
   bool at_disk() const { return state_ == State::kAtDisk; }
   // That the disk's threads have done.
   int disk_turns() const { return disk_turns_; }
@@ -71,10 +73,11 @@ class Pump : public std::enable_shared_from_this<Pump> {
     bool wide = false;  // The pipe, now.
   };
 
+  // The strand's, or the disk's threads' where the pipe is wide.
   void Turn(int tries = 1);
   // Any thread: the spool and the pipe are one turn's at a time.
   TurnEnd TakeTurn(int tries);
-  void TurnAtDisk();
+  void TurnAtDisk(int tries = 1);
   void Taken(const TurnEnd& turn);
   void Wait();
   void Unwatch();

@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/fakes/patience.h"
 
 namespace sandkeep {
 namespace {
@@ -27,10 +30,15 @@ class PipeWidthTest : public testing::Test {
       writer.Reset(ends[1]);
     }
     int size() const { return ::fcntl(reader.get(), F_GETPIPE_SZ); }
+    void MakeWide() {
+      ASSERT_EQ(::fcntl(reader.get(), F_SETPIPE_SZ, kWidePipeBytes), kWidePipeBytes);
+    }
     void Took(std::int64_t bytes) { width.Took(reader, bytes); }
     // Turns of so many bytes, a millisecond apart.
     void TookUntil(bool wide, std::int64_t bytes) {
+      const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
       while (width.wide() != wide) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
         Took(bytes);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
@@ -74,6 +82,43 @@ TEST_F(PipeWidthTest, LosesNothingOfWhatDoesNotFitAnyMore) {
   EXPECT_EQ(read, held);
   pipe_.Took(0);
   EXPECT_EQ(pipe_.size(), kUsual);
+}
+
+TEST_F(PipeWidthTest, BeginsWithWhatAnotherAgentMadeWide) {
+  pipe_.MakeWide();
+  pipe_.width.Begin(pipe_.reader);
+  EXPECT_FALSE(pipe_.width.wide());
+  EXPECT_EQ(pipe_.size(), kUsual);
+}
+
+TEST_F(PipeWidthTest, CountsWhatAnotherAgentMadeWideAndHoldsTooMuch) {
+  pipe_.MakeWide();
+  const std::string held(std::size_t{2} * kUsual, 'x');
+  ASSERT_EQ(::write(pipe_.writer.get(), held.data(), held.size()),
+            static_cast<ssize_t>(held.size()));
+  pipe_.width.Begin(pipe_.reader);
+  EXPECT_TRUE(pipe_.width.wide());
+  std::vector<std::unique_ptr<Piped>> others;
+  for (int i = 1; i < kMaxWidePipes; ++i) {
+    others.push_back(std::make_unique<Piped>());
+    others.back()->TookUntil(true, kFast);
+  }
+  Piped next;
+  next.Took(kFast);
+  EXPECT_FALSE(next.width.wide());
+  std::string read(held.size(), '\0');
+  EXPECT_EQ(::read(pipe_.reader.get(), read.data(), read.size()),
+            static_cast<ssize_t>(held.size()));
+  pipe_.Took(0);
+  EXPECT_EQ(pipe_.size(), kUsual);
+  next.TookUntil(true, kFast);
+}
+
+TEST_F(PipeWidthTest, LeavesANarrowPipeAsItIs) {
+  ASSERT_GT(::fcntl(pipe_.reader.get(), F_SETPIPE_SZ, 8 << 10), 0);
+  pipe_.width.Begin(pipe_.reader);
+  EXPECT_FALSE(pipe_.width.wide());
+  EXPECT_EQ(pipe_.size(), 8 << 10);
 }
 
 TEST_F(PipeWidthTest, OnlySoManyAreWideAtOnce) {
