@@ -50,7 +50,7 @@ class CallRoot : public std::enable_shared_from_this<CallRoot> {
   virtual ~CallRoot() = default;
 
  protected:
-  explicit CallRoot(boost::asio::any_io_executor executor, CallCount::Place place)
+  explicit CallRoot(const boost::asio::any_io_executor& executor, CallCount::Place place)
       : strand_(MakeStrand(executor)), place_(std::move(place)) {}
 
   // `work` is called on the strand. The reactor lives until both it and gRPC are done.
@@ -83,19 +83,20 @@ class CallRoot : public std::enable_shared_from_this<CallRoot> {
 // something runs to its end instead, and its answer is dropped.
 class UnaryReactor : public grpc::ServerUnaryReactor, public CallRoot {
  public:
-  static grpc::ServerUnaryReactor* Start(boost::asio::any_io_executor executor,
+  static grpc::ServerUnaryReactor* Start(const boost::asio::any_io_executor& executor,
                                          CallCount::Place place, bool cancellable,
                                          std::function<Async<void>()> work) {
     std::shared_ptr<UnaryReactor> reactor(
-        new UnaryReactor(std::move(executor), std::move(place), cancellable));
+        new UnaryReactor(executor, std::move(place), cancellable));
     reactor->self_ = reactor;
     reactor->Run(std::move(work));
     return reactor.get();
   }
 
  private:
-  UnaryReactor(boost::asio::any_io_executor executor, CallCount::Place place, bool cancellable)
-      : CallRoot(std::move(executor), std::move(place)), cancellable_(cancellable) {}
+  UnaryReactor(const boost::asio::any_io_executor& executor, CallCount::Place place,
+               bool cancellable)
+      : CallRoot(executor, std::move(place)), cancellable_(cancellable) {}
 
   void Finished(const absl::Status& status) override { Finish(ToGrpc(status)); }
   void OnCancel() override {
@@ -129,10 +130,9 @@ class StreamReactor : public grpc::ServerWriteReactor<Message>,
  public:
   using Work = std::function<Async<void>(StreamWriter<Message>&)>;
 
-  static grpc::ServerWriteReactor<Message>* Start(boost::asio::any_io_executor executor,
+  static grpc::ServerWriteReactor<Message>* Start(const boost::asio::any_io_executor& executor,
                                                   CallCount::Place place, const Work& work) {
-    std::shared_ptr<StreamReactor> reactor(
-        new StreamReactor(std::move(executor), std::move(place)));
+    std::shared_ptr<StreamReactor> reactor(new StreamReactor(executor, std::move(place)));
     reactor->self_ = reactor;
     StreamWriter<Message>* const writer = reactor.get();
     reactor->Run([work, writer] { return work(*writer); });
@@ -152,8 +152,8 @@ class StreamReactor : public grpc::ServerWriteReactor<Message>,
   void WriteLast(Message message) override { last_ = std::move(message); }
 
  private:
-  StreamReactor(boost::asio::any_io_executor executor, CallCount::Place place)
-      : CallRoot(std::move(executor), std::move(place)) {}
+  StreamReactor(const boost::asio::any_io_executor& executor, CallCount::Place place)
+      : CallRoot(executor, std::move(place)) {}
 
   void Finished(const absl::Status& status) override {
     if (!status.ok() || !last_.has_value()) return this->Finish(ToGrpc(status));
@@ -189,9 +189,9 @@ class ReadReactor : public grpc::ServerReadReactor<Message>,
  public:
   using Work = std::function<Async<void>(StreamReader<Message>&)>;
 
-  static grpc::ServerReadReactor<Message>* Start(boost::asio::any_io_executor executor,
+  static grpc::ServerReadReactor<Message>* Start(const boost::asio::any_io_executor& executor,
                                                  CallCount::Place place, const Work& work) {
-    std::shared_ptr<ReadReactor> reactor(new ReadReactor(std::move(executor), std::move(place)));
+    std::shared_ptr<ReadReactor> reactor(new ReadReactor(executor, std::move(place)));
     reactor->self_ = reactor;
     StreamReader<Message>* const reader = reactor.get();
     reactor->Run([work, reader] { return work(*reader); });
@@ -208,8 +208,8 @@ class ReadReactor : public grpc::ServerReadReactor<Message>,
   }
 
  private:
-  ReadReactor(boost::asio::any_io_executor executor, CallCount::Place place)
-      : CallRoot(std::move(executor), std::move(place)) {}
+  ReadReactor(const boost::asio::any_io_executor& executor, CallCount::Place place)
+      : CallRoot(executor, std::move(place)) {}
 
   void Finished(const absl::Status& status) override { this->Finish(ToGrpc(status)); }
   void OnReadDone(bool ok) override { read_->Deliver(ok); }
