@@ -101,8 +101,9 @@ void CheckForm(std::string_view text, std::string_view headers) {
 // Where a browser may be sent is what was registered, but for a port of this device.
 void CheckMatch(const std::string& registered, const std::string& given) {
   if (registered == given || !oauth::RedirectMatches(registered, given)) return;
-  Require(registered.compare(0, 7, "http://") == 0 && oauth::CheckRedirectUri(given).ok() &&
-              oauth::IsLocalRedirect(given),
+  // A scheme is one in capitals too.
+  Require(absl::AsciiStrToLower(registered.substr(0, 7)) == "http://" &&
+              oauth::CheckRedirectUri(given).ok() && oauth::IsLocalRedirect(given),
           "only on this device is a port free");
   const auto path = [](const std::string& uri) {
     return uri.substr(std::min(uri.find_first_of("/?", 7), uri.size()));
