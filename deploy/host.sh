@@ -63,7 +63,7 @@ sk_packages() {
         testssl.sh slowhttptest
       ;;
     pytest) echo python3-pytest ;;
-    vm) printf '%s\n' qemu-system-x86 e2fsprogs patchelf ;;
+    vm) printf '%s\n' qemu-system-x86 e2fsprogs patchelf policycoreutils ;;
     node) printf '%s\n' nodejs npm ;;
     *) sk_die "no package set named '$set' (build, run, image, test, pytest, vm, node)" ;;
   esac
@@ -153,7 +153,10 @@ sk_give_subids() {
 sk_prepare_host() {
   sk_need_root
   sk_check_kernel
-  install -d -m 0755 -o root -g root "$SK_RUN"
+  # The engine may not ask the kernel for modules everywhere.
+  modprobe -q -a overlay tun 2>/dev/null || true
+  # With the types of deploy/selinux, where that is loaded.
+  install -d -Z -m 0755 -o root -g root "$SK_RUN"
   sk_mount_engine_run
   sk_open_tun
   sk_write_engine_config
@@ -183,11 +186,12 @@ sk_check_kernel() {
 # its own. One that is mounted stays as it is: containers may be running on it.
 sk_mount_engine_run() {
   if ! mountpoint -q "$SK_ENGINE_RUN"; then
-    install -d -m 0700 "$SK_ENGINE_RUN"
+    install -d -Z -m 0700 "$SK_ENGINE_RUN"
     mount -t tmpfs -o "size=$SK_ENGINE_RUN_SIZE,mode=0700,nosuid,nodev" sandkeep-engine \
       "$SK_ENGINE_RUN" || sk_die "cannot mount a tmpfs on $SK_ENGINE_RUN"
   fi
   chown "$SK_AGENT_USER:$SK_AGENT_USER" "$SK_ENGINE_RUN"
+  if command -v selinuxenabled >/dev/null && selinuxenabled; then restorecon -F "$SK_ENGINE_RUN"; fi
 }
 
 # Networks in user space need the tun device, which distributions open to everyone.

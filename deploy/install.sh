@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs Sandkeep on a machine with systemd: users, programs, units and settings; then starts it. It may be run again, to install a
-# newer build over an older one: settings stay as they are.
+# Installs Sandkeep on a machine with systemd: users, programs, units, settings and, where SELinux is on, its module; then starts it.
+# It may be run again, to install a newer build over an older one: settings stay as they are.
 set -euo pipefail
 
 # shellcheck source=deploy/host.sh
@@ -95,6 +95,12 @@ install_settings() {
   done
 }
 
+install_selinux_module() {
+  if command -v selinuxenabled >/dev/null && selinuxenabled; then
+    "$DEPLOY/selinux/install.sh" || sk_say "going on without the SELinux module: both processes have the domain of any service"
+  fi
+}
+
 start_services() {
   systemctl daemon-reload
   [[ -n $START ]] || return 0
@@ -112,6 +118,7 @@ main() {
   install_programs
   install_units
   install_settings
+  install_selinux_module
   systemctl daemon-reload
   systemctl start sandkeep-host.service
   [[ -z $IMAGE ]] || "$DEPLOY/image/build.sh"

@@ -1,7 +1,6 @@
 """What others have written to find fault with servers: testssl.sh and slowhttptest."""
 
 import csv
-import http.client
 import json
 import subprocess
 import threading
@@ -17,7 +16,7 @@ GRAVE = ("MEDIUM", "HIGH", "CRITICAL")
 # One that a test makes is nobody's.
 OF_THE_CERTIFICATE = ("cert_chain_of_trust", "cert_trust", "cert_revocation", "cert_expirationStatus", "cert_notAfter")
 # Longer than a request's body may take.
-SLOW_SECONDS = 80
+SLOW_SECONDS = 90
 NOTICED_SECONDS = 5
 SLOW_CONNECTIONS = 1000
 # slowhttptest's ways: headers that never end, bodies that trickle, answers that nobody takes.
@@ -31,7 +30,7 @@ class Person(threading.Thread):
 
     def __init__(self, stack):
         super().__init__()
-        self.stack, self.over, self.worst, self.failed = stack, threading.Event(), 0.0, []
+        self.stack, self.over, self.worst, self.answered, self.failed = stack, threading.Event(), 0.0, 0, []
 
     def run(self):
         try:
@@ -40,9 +39,10 @@ class Person(threading.Thread):
                     began = time.monotonic()
                     answer = client.call("sandbox_info")
                     self.worst = max(self.worst, time.monotonic() - began)
+                    self.answered += 1
                     if answer.is_error:
                         self.failed.append(answer)
-        except (OSError, http.client.HTTPException) as error:
+        except Exception as error:  # Else the thread would end unnoticed.
             self.failed.append(error)
 
 
@@ -67,12 +67,14 @@ def test_slow_clients_are_dropped_and_a_person_does_not_notice(stack, tmp_path):
         person.join()
     rows = {way: list(csv.DictReader((tmp_path / f"{way}.csv").read_text().splitlines())) for way in WAYS}
     assert not person.failed, person.failed
+    # Two seconds each at most, on the whole.
+    assert person.answered > SLOW_SECONDS / 2, person.answered
     assert person.worst < NOTICED_SECONDS, f"a person waited {person.worst:.1f} s"
     for way, seconds in rows.items():
         assert max(int(row["Connected"]) for row in seconds) > SLOW_CONNECTIONS / 2, (way, seconds)
     for way in DROPPED:
         # Its last row is of the second before the last ones went.
-        assert int(rows[way][-1]["Connected"]) < SLOW_CONNECTIONS / 2, (way, rows[way][-5:])
+        assert int(rows[way][-1]["Connected"]) < SLOW_CONNECTIONS / 20, (way, rows[way][-5:])
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # build_disk.sh BUILD: prints the folder of an emulated host's disk, kernel and initial ramdisk, and makes it first where there is
-# none of these inputs. It is a Debian 13 (VM_RELEASE=bookworm: 12) with systemd and cgroup v2, with the packages
+# none of these inputs. It is a Debian 13 (VM_RELEASE=bookworm: 12) with systemd, cgroup v2 and SELinux's policy, with the packages
 # that Sandkeep needs, its users, and an image for sandboxes in the engine's storage. Sandkeep itself comes on a second disk, so that
 # no change of it asks for a new one of these. Root; about five minutes when there is none.
 set -euo pipefail
@@ -19,14 +19,18 @@ IMAGE=localhost/sandkeep-sandbox
 
 # Another release's libraries have other names: those of this one come with the executables.
 guest_packages() {
-  printf '%s\n' systemd-sysv dbus udev kmod procps iproute2 linux-image-cloud-amd64 initramfs-tools
+  printf '%s\n' systemd-sysv dbus udev kmod procps iproute2 linux-image-cloud-amd64 initramfs-tools auditd \
+    selinux-policy-default selinux-policy-dev selinux-utils policycoreutils policycoreutils-python-utils
   sk_packages run
   [[ $RELEASE != "$OWN_RELEASE" ]] || sk_library_packages \
     "$BUILD"/{gateway/sandkeep-gateway,agent/sandkeep-agent,agent/ctl/sandkeepctl,agent/file_process/sandkeep-files,agent/imager/sandkeep-imager}
 }
 
 hash_input() {
-  { cat "${BASH_SOURCE[0]}" "$HERE"/../debian_root.sh "$HERE"/guest/* && printf '%s\n' "$RELEASE" "$@"; } | sha256sum | cut -c1-16
+  {
+    cat "${BASH_SOURCE[0]}" "$HERE"/../debian_root.sh "$HERE"/guest/* "$SK_ROOT"/deploy/selinux/{install.sh,sandkeep.te,sandkeep.fc}
+    printf '%s\n' "$RELEASE" "$@"
+  } | sha256sum | cut -c1-16
 }
 
 # guest_debian TARGET FORMAT VARIANT PACKAGE…
@@ -57,6 +61,12 @@ fill_storage='. /run/deploy/host.sh
   sk_podman container init "$container" >/dev/null
   sk_podman rm -f -t 0 "$container" >/dev/null'
 
+# As the guest would do it, for ten minutes. A disk made of a folder has no labels but those that the folder has.
+label_guest() {
+  in_debian "$ROOT" "$SK_ROOT/deploy/selinux" run/module '/run/module/install.sh' >&2
+  setfiles -F -r "$ROOT" "$ROOT/etc/selinux/default/contexts/files/file_contexts" "$ROOT" >&2
+}
+
 make_disk() {
   local folder=$1
   shift
@@ -67,7 +77,8 @@ make_disk() {
   in_debian "$ROOT" "$SK_ROOT/deploy" run/deploy "$fill_storage" "$IMAGE" <"$WORK/image.tar" >&2
   cp "$ROOT"/boot/vmlinuz-* "$folder/vmlinuz"
   cp "$ROOT"/boot/initrd.img-* "$folder/initrd"
-  rm -rf "${ROOT:?}"/boot/* "$ROOT"/var/cache/apt/archives/*.deb "$ROOT"/var/lib/apt/lists/*
+  label_guest
+  rm -rf "${ROOT:?}"/boot/* "$ROOT"/var/cache/apt/archives/*.deb "$ROOT"/var/lib/apt/lists/* "$ROOT"/var/tmp/*
   mke2fs -q -t ext4 -d "$ROOT" "$folder/disk.img" "$DISK_SIZE" >&2
 }
 

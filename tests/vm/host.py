@@ -32,6 +32,8 @@ BOOT_SECONDS = 600
 START_SECONDS = 300
 COMMAND_SECONDS = 120
 MEMORY_MIB = 3072
+# VM_ENFORCING=0: what the policy denies is done, and said.
+SELINUX = f"security=selinux selinux=1 enforcing={os.environ.get('VM_ENFORCING', '1')}"
 
 AGENT_ENV = {"SANDBOX_MEMORY": "128m", "SANDBOX_CPUS": "1", "SANDBOX_PIDS": "64", "SANDBOX_MIN_FREE": "256m", "SANDBOX_MAX": "8",
              "SANDBOX_SHM": "16m"}
@@ -123,6 +125,7 @@ class EmulatedHost:
         for name, settings in (("agent", AGENT_ENV), ("gateway", GATEWAY_ENV)):
             lines = (f"{key}={value}\n" for key, value in settings.items())
             (parts / "env" / f"{name}.env").write_text("".join(lines))
+        self._label(parts)
         image = self.folder / "parts.img"
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", parts, image, "256M"], stdout=subprocess.DEVNULL, check=True)
         return image
@@ -139,16 +142,23 @@ class EmulatedHost:
             if found:  # It isn't static.
                 subprocess.run(["patchelf", "--force-rpath", "--set-rpath", GUEST_LIBRARIES, program], check=True)
 
+    @staticmethod
+    def _label(parts):
+        """SELinux's types, kept by the file system that is made of the folder."""
+        for path in (parts, *parts.rglob("*")):
+            kind = "lib_t" if "lib" in path.relative_to(parts).parts[:1] else "usr_t"
+            os.setxattr(path, "security.selinux", f"system_u:object_r:{kind}:s0\0".encode())
+
     # --- life ---
 
     def _boot(self, disk, parts):
         hand = self.folder / "hand.sock"
         command = [
-            "nice", "-n", "5", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
+            "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
             "-m", str(MEMORY_MIB), "-nodefaults", "-display", "none", "-qmp", f"unix:{self.folder / 'qmp.sock'},server=on,wait=off",
             "-kernel", disk / "vmlinuz", "-initrd", disk / "initrd",
             # On a busy machine the emulated timer is late, and a kernel that checks it gives up.
-            "-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 no_timer_check systemd.unified_cgroup_hierarchy=1",
+            "-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 no_timer_check systemd.unified_cgroup_hierarchy=1 " + SELINUX,
             "-drive", f"file={disk / 'disk.img'},format=raw,if=virtio,snapshot=on",
             "-drive", f"file={parts},format=raw,if=virtio,readonly=on",
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:8000", "-device", "virtio-net-pci,netdev=net",
@@ -175,6 +185,7 @@ class EmulatedHost:
         except RuntimeError as error:
             raise RuntimeError(f"{error}\n{self.journal()}") from None
         self.key, self.key2 = keys["alice"], keys["bob"]
+        self._wait_until_it_serves()
 
     # --- death ---
 
@@ -196,6 +207,9 @@ class EmulatedHost:
 
     def _come_back(self):
         assert self.hand.line(BOOT_SECONDS) == {"up": True}
+        self._wait_until_it_serves()
+
+    def _wait_until_it_serves(self):
         self.run("for _ in $(seq 300); do systemctl is-active -q sandkeep-agent sandkeep-gateway && sandkeepctl info >/dev/null && exit; "
                  "sleep 0.5; done; exit 1", START_SECONDS)
 

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "agent/runtime/cgroup.h"
 #include "agent/runtime/container_init.h"
 #include "agent/runtime/volume_folders.h"
@@ -52,8 +55,8 @@ TEST_F(PodmanCommandTest, TheWholeLineWithoutCgroups) {
                   "--cap-drop=ALL",
                   "--cap-add=CHOWN,DAC_OVERRIDE,FOWNER,FSETID,SETUID,SETGID,KILL,NET_BIND_SERVICE,"
                   "SYS_CHROOT",
-                  "--security-opt=no-new-privileges", "--network=slirp4netns", "--ipc=private",
-                  "--http-proxy=false", "--unsetenv-all",
+                  "--security-opt=no-new-privileges", "--security-opt=label=level:s0:c66,c957",
+                  "--network=slirp4netns", "--ipc=private", "--http-proxy=false", "--unsetenv-all",
                   "--security-opt=seccomp=/var/lib/sandkeep/seccomp.json",
                   "--security-opt=mask=/sys/fs/cgroup", "--shm-size=268435456",
                   "--ulimit=nofile=4096:8192", "--ulimit=core=0:0", "--ulimit=nproc=256:256",
@@ -64,6 +67,22 @@ TEST_F(PodmanCommandTest, TheWholeLineWithoutCgroups) {
                   "--volume=/var/lib/sandkeep/sandboxes/x/containerenv:/run/.containerenv:ro",
                   "--volume=sandkeep-bbbbbbbbbbbbbbbbbbbb:/workspace:nosuid,nodev",
                   "localhost/sandkeep-sandbox"));
+}
+
+TEST_F(PodmanCommandTest, CategoriesAreTheVolumesOwnWhateverContainerTakesIt) {
+  const auto level = [this](const char* container, const char* volume) {
+    spec_.name = Name(container);
+    spec_.volume = Name(volume);
+    const Arguments arguments = RunArguments(options_, spec_);
+    const auto found = std::find_if(arguments.begin(), arguments.end(), [](const auto& argument) {
+      return argument.find("=label=level:") != std::string::npos;
+    });
+    return found == arguments.end() ? "none" : *found;
+  };
+  const std::string first = level("sandkeep-aaaaaaaaaaaaaaaaaaaa", "sandkeep-bbbbbbbbbbbbbbbbbbbb");
+  EXPECT_EQ(first, level("sandkeep-cccccccccccccccccccc", "sandkeep-bbbbbbbbbbbbbbbbbbbb"));
+  EXPECT_NE(first, level("sandkeep-aaaaaaaaaaaaaaaaaaaa", "sandkeep-bbbbbbbbbbbbbbbbbbbc"));
+  EXPECT_NE(first, "none");
 }
 
 TEST_F(PodmanCommandTest, LimitsLandWhereTheirControllersDo) {
