@@ -33,7 +33,7 @@ bool Registry::Add(const std::shared_ptr<Sandbox>& sandbox) {
   if (by_key_.contains(sandbox->key()) || by_name_.contains(name)) return false;
   by_key_.emplace(sandbox->key(), sandbox);
   by_name_.emplace(std::move(name), sandbox);
-  NoteChange();
+  ++*changes_;
   return true;
 }
 
@@ -50,7 +50,7 @@ void Registry::Erase(const Sandbox& sandbox) {
   const std::shared_ptr<Sandbox> last = std::move(found->second);
   by_key_.erase(found);
   by_name_.erase(NameOf(sandbox.principal(), sandbox.label()));
-  NoteChange();
+  ++*changes_;
 }
 
 }  // namespace sandkeep

@@ -26,8 +26,9 @@ class Registry {
 
   // Grows when a sandbox comes or goes, and when one's view changes (its holds apart): who looks at
   // all of them by the clock needs no look while it stays.
-  std::uint64_t changes() const { return changes_.load(); }
-  void NoteChange() { ++changes_; }
+  std::uint64_t changes() const { return changes_->load(); }
+  // Each sandbox holds it: a call that is given up behind the manager's end still says so.
+  std::shared_ptr<std::atomic<std::uint64_t>> change_count() const { return changes_; }
 
   // False: there is one of that key or of that principal and label already.
   bool Add(const std::shared_ptr<Sandbox>& sandbox);
@@ -44,7 +45,8 @@ class Registry {
     return {principal, label.text()};
   }
 
-  std::atomic<std::uint64_t> changes_{0};
+  const std::shared_ptr<std::atomic<std::uint64_t>> changes_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   mutable std::mutex mutex_;
   std::map<SandboxKey, std::shared_ptr<Sandbox>> by_key_;
   std::map<Name, std::shared_ptr<Sandbox>> by_name_;

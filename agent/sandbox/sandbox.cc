@@ -23,6 +23,7 @@ Sandbox::Sandbox(const SandboxContext& context, SandboxRow row, bool recorded,
       generation_(row.generation),
       was_paused_(row.disk.paused),
       strand_(MakeStrand(context.executor)),
+      changes_(context.registry.change_count()),
       row_(std::move(row)),
       recorded_(recorded),
       volume_exists_(recorded),
@@ -195,7 +196,7 @@ void Sandbox::Publish() {
   view_.paused = !pause_reason_.empty();
   view_.output_bytes = output_bytes;
   view_.oldest_output = oldest_output;
-  context_.registry.NoteChange();
+  ++*changes_;
 }
 
 }  // namespace sandkeep

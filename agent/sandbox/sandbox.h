@@ -10,6 +10,7 @@
 // long as it may exist; calls that come during a start share it and its error.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -299,6 +300,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   const Generation generation_;
   const bool was_paused_;
   const boost::asio::any_io_executor strand_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> changes_;  // The registry's.
 
   // On the strand only.
   SandboxRow row_;

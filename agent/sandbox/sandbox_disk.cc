@@ -51,7 +51,7 @@ void Sandbox::NoteDiskUse(const DiskUse& use) {
   view_.disk = use;
   view_.snapshot.workspace_bytes = use.workspace;
   view_.snapshot.layer_bytes = use.layer;
-  context_.registry.NoteChange();
+  ++*changes_;
 }
 
 Async<void> Sandbox::PauseJobsHere(std::string reason, std::int64_t charged) {

@@ -143,7 +143,8 @@ def test_after_any_kill_the_engines_objects_are_the_records():
             with contextlib.suppress(TimeoutError):
                 wait_for("the engine to be as the records say", lambda: difference(stack) == "", 20)
             assert difference(stack) == "", f"point {point} of seed {SEED}: {difference(stack)}\n{stack.log('agent')}"
-        assert engine_deaths > 0 or POINTS < 10
+        # So many that none of them by chance would be a wonder.
+        assert engine_deaths > 0 or POINTS < 100
         with McpClient(stack.url, stack.key) as client:
             for label in sorted(kept):
                 assert client.run(label, "head -1 kept").output == "kept\n", label
