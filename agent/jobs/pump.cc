@@ -16,8 +16,8 @@ using boost::system::error_code;
 
 }  // namespace
 
-Pump::Pump(asio::any_io_executor strand, asio::any_io_executor disk, UniqueFd pipe, Spool spool,
-           std::string name, PumpSink& sink)
+Pump::Pump(const asio::any_io_executor& strand, asio::any_io_executor disk, UniqueFd pipe,
+           Spool spool, std::string name, PumpSink& sink)
     : strand_(strand),
       disk_(std::move(disk)),
       waiter_(strand),

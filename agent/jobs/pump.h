@@ -34,7 +34,7 @@ class PumpSink {
 class Pump : public std::enable_shared_from_this<Pump> {
  public:
   // `name` is for the log. The sink outlives the pump or stops it.
-  Pump(boost::asio::any_io_executor strand, boost::asio::any_io_executor disk, UniqueFd pipe,
+  Pump(const boost::asio::any_io_executor& strand, boost::asio::any_io_executor disk, UniqueFd pipe,
        Spool spool, std::string name, PumpSink& sink);
   ~Pump();
 

@@ -67,7 +67,8 @@ class CallRoot : public std::enable_shared_from_this<CallRoot> {
 
  private:
   void Spawn(const std::function<Async<void>()>& work) {
-    auto finished = [self = shared_from_this()](std::exception_ptr thrown, absl::Status status) {
+    auto finished = [self = shared_from_this()](const std::exception_ptr& thrown,
+                                                absl::Status status) {
       self->Finished(ResultOf(thrown, std::move(status)));
     };
     boost::asio::co_spawn(strand_, work(),
