@@ -48,11 +48,6 @@ constexpr const char* kSocketGroup = "sandkeep-api";
 // From the unit, when it doesn't just start another agent: sandboxes don't outlive this one.
 constexpr int kStopSandboxes = SIGUSR1;
 
-// From a signal to the end, whatever hangs: well under the time after which systemd kills. Stopping
-// sandboxes takes seconds, unless the engine is slow.
-constexpr unsigned kEndSeconds = 10;
-constexpr unsigned kStopSeconds = 150;
-
 // Async-signal-safe: the journal shall say it.
 void EndNow(int) {
   constexpr std::string_view kLine = "warning agent.ended why=\"something didn't end in time\"\n";
@@ -113,7 +108,7 @@ class EndSignal {
   void Take(int signal) {
     const bool stops = signal == kStopSandboxes;
     // Neither a second SIGTERM nor a late stop gives it more time.
-    if (!ending_) ::alarm(stops ? kStopSeconds : kEndSeconds);
+    if (!ending_) ::alarm(stops ? kStopAllSeconds : kEndSeconds);
     ending_ = ending_ || !stops;
     if (!std::exchange(heard_, true)) caught_.set_value(signal);
   }

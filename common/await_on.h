@@ -41,7 +41,7 @@ boost::asio::awaitable<T> AwaitOn(boost::asio::any_io_executor where,
     auto back = boost::asio::prefer(boost::asio::get_associated_executor(handler),
                                     boost::asio::execution::outstanding_work.tracked);
     auto finished = [cancel, handler = std::move(handler), back = std::move(back)](
-                        std::exception_ptr error, T value) mutable {
+                        const std::exception_ptr& error, T value) mutable {
       auto resume = [handler = std::move(handler), error, value = std::move(value)]() mutable {
         std::move(handler)(error, std::move(value));
       };

@@ -36,6 +36,15 @@ inline constexpr std::size_t kMaxInputBytes = 1_MiB;
 inline constexpr std::size_t kCommandHeadChars = 80;
 // Of a job's spool, the part that is kept from its start; the rest of JOB_SPOOL_MAX is its end.
 inline constexpr std::int64_t kSpoolHeadBytes = 16LL << 20;
+// A fast writer's pipe is made as wide as one turn takes, and so many at once: a quarter of the
+// 64 MiB that the kernel gives the pipes of a user.
+inline constexpr int kWidePipeBytes = 1 << 20;
+inline constexpr int kMaxWidePipes = 16;
+// Fast is who prints as much in such a time, and no longer who prints less than a quarter of it.
+inline constexpr std::chrono::milliseconds kFastWriterTime{10};
+inline constexpr std::int64_t kFastWriterBytes = 1LL << 20;
+// Between two reads of a wide pipe that was emptied: a fast writer fills a good part of it.
+inline constexpr std::chrono::microseconds kWidePipeCoalesce{200};
 // After a command's exit, for bytes still in the pipe when a process left behind holds it open.
 inline constexpr std::chrono::milliseconds kExitGrace{50};
 // At most this long, even if it never falls silent: what the command itself printed is out of the
@@ -61,7 +70,8 @@ inline constexpr std::int64_t kLeastSpoolBytes = 2LL << 20;
 inline constexpr std::chrono::milliseconds kRecordDelay{1};
 // Between two tries to record how a job ended.
 inline constexpr std::chrono::milliseconds kRecordRetry{2000};
-// One turn of one pipe, so that a flood in one sandbox doesn't keep the others waiting.
+// One turn of one pipe, so that a flood in one sandbox doesn't keep the others waiting. No less
+// than kWidePipeBytes, or the last bytes of a command would need more than one.
 inline constexpr std::size_t kSpliceTurnBytes = 1_MiB;
 // SIGTERM to SIGKILL: at a deadline or stop; at an explicit cancel; when the caller's stream
 // closed.
@@ -88,6 +98,8 @@ inline constexpr std::chrono::milliseconds kFirstPortLook{300};
 inline constexpr std::chrono::milliseconds kLastPortLook{5000};
 inline constexpr std::size_t kMaxPortsTold = 8;
 inline constexpr std::size_t kMaxPortTableBytes = 64_KiB;
+// The kernel puts no more into one part of it for who takes no more.
+inline constexpr std::size_t kMaxPortTablePartBytes = 8_KiB;
 // Waits told of in one look, so that no number of them makes more frames than kMaxIdleInitFrames.
 inline constexpr int kMaxWaitsTold = 64;
 // Signals of one job that come before it runs.
@@ -183,6 +195,11 @@ inline constexpr std::chrono::milliseconds kRefusedDoorPause{10000};
 // The agent only looks the ticket up.
 inline constexpr std::chrono::milliseconds kFetchDeadline{2000};
 
+// From a signal to the end, whatever hangs: well under the time after which systemd kills. Stopping
+// all sandboxes takes seconds, unless the engine is slow.
+inline constexpr unsigned kEndSeconds = 10;
+inline constexpr unsigned kStopAllSeconds = 150;
+
 // Nothing blocks on a strand, and a second thread would only add wake-ups.
 inline constexpr int kAgentThreads = 1;
 // Spools may make one wait for the disk; the other goes on meanwhile.
@@ -263,6 +280,10 @@ inline constexpr std::chrono::milliseconds kMeasurePause{5};
 
 // ---- HTTP ----
 inline constexpr std::size_t kMaxHeaderBytes = 16_KiB;
+// A chunk's size: 16 digits and a line end. A body's: what 63 bits have. Zeros before a number
+// would be well-formed, and are read differently by those who count digits.
+inline constexpr std::size_t kMaxChunkLineBytes = 18;
+inline constexpr std::size_t kMaxLengthDigits = 19;
 // A command of 1 MiB and 10 MiB of stdin, both escaped as JSON. Only who has a key may send that
 // much.
 inline constexpr std::size_t kMaxBodyBytes = 16_MiB;
@@ -552,6 +573,8 @@ inline constexpr std::chrono::milliseconds kRoomPoll{10};
 // commands aren't known yet: an agent that has just started is taking it over. "All busy" would be
 // wrong.
 inline constexpr std::chrono::milliseconds kUnsettledPatience{2000};
+// Who waits that long looks more rarely: there may be many of them.
+inline constexpr std::chrono::milliseconds kUnsettledPoll{50};
 // Between two looks for sandboxes that are idle, frozen or stopped for long enough.
 inline constexpr std::chrono::seconds kLifeInterval{1};
 // Between two looks at the machine's memory and disk: what fills either takes longer.

@@ -18,9 +18,6 @@
 namespace sandkeep::init {
 namespace {
 
-// The kernel puts no more into one for who takes no more.
-constexpr std::size_t kMaxDatagramBytes = 8_KiB;
-
 bool Ask(const UniqueFd& socket, int family) {
   struct {
     nlmsghdr head;
@@ -86,7 +83,7 @@ std::optional<ListenersPart> ParseListeners(std::string_view datagram) {
 
 std::optional<std::vector<std::uint16_t>> AskForListeners() {
   std::vector<std::uint16_t> ports;
-  std::string buffer(kMaxDatagramBytes, '\0');
+  std::string buffer(kMaxPortTablePartBytes, '\0');
   for (const int family : {AF_INET, AF_INET6}) {
     // One each: what is left of an answer that was cut off is no answer to the next question.
     const UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));

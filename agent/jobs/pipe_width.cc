@@ -5,6 +5,8 @@
 #include <atomic>
 #include <utility>
 
+#include "common/limits.h"
+
 namespace sandkeep {
 namespace {
 

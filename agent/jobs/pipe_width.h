@@ -11,20 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/limits.h"
 #include "common/unique_fd.h"
 
 namespace sandkeep {
-
-// What one turn takes at most, or the last bytes of a command would need more than one.
-inline constexpr int kWidePipeBytes = static_cast<int>(kSpliceTurnBytes);
-// A quarter of that allowance.
-inline constexpr int kMaxWidePipes = 16;
-// Fast is who prints as much in such a time, and no longer who prints less than a quarter of it.
-inline constexpr std::chrono::milliseconds kFastWriterTime{10};
-inline constexpr std::int64_t kFastWriterBytes = 1LL << 20;
-// Between two reads of a wide pipe that was emptied: a fast writer fills a good part of it.
-inline constexpr std::chrono::microseconds kWidePipeCoalesce{200};
 
 class PipeWidth {
  public:

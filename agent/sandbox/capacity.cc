@@ -12,9 +12,6 @@
 namespace sandkeep {
 namespace {
 
-// Who waits for more than a moment looks more rarely: there may be many of them.
-constexpr std::chrono::milliseconds kUnsettledPoll{50};
-
 std::string Ago(absl::Duration time) {
   const std::int64_t seconds = std::max<std::int64_t>(absl::ToInt64Seconds(time), 0);
   if (seconds < 120) return StrCat(seconds, " s");

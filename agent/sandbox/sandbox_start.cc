@@ -88,8 +88,11 @@ Async<void> Sandbox::TakeSlot(SandboxState otherwise) {
   if (has_slot_) co_return absl::OkStatus();
   absl::Status admitted = co_await context_.capacity.Admit(principal_);
   has_slot_ = admitted.ok();
-  if (!has_slot_) SetState(otherwise);
-  Publish();
+  if (has_slot_) {
+    Publish();
+  } else {
+    SetState(otherwise);
+  }
   co_return admitted;
 }
 

@@ -18,11 +18,6 @@ namespace beast = boost::beast;
 using ErrorCode = beast::error_code;
 using Refusal = RequestParser::Refusal;
 
-// 16 digits and a line end. Zeros before a size would be well-formed, and are read differently by
-// those who count digits.
-constexpr std::size_t kMaxChunkLineBytes = 18;
-// What 63 bits have. As with chunks, zeros without end aren't read alike by everybody.
-constexpr std::size_t kMaxLengthDigits = 19;
 constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
 constexpr std::string_view kLineEnd = "\r\n";
 

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/limits.h"
 #include "tests/fakes/patience.h"
 
 namespace sandkeep {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <string>
 
+#include "common/limits.h"
 #include "tests/fakes/patience.h"
 
 namespace sandkeep {
