@@ -32,6 +32,7 @@
 #include "common/log.h"
 #include "common/notify.h"
 #include "common/random.h"
+#include "common/selinux_domain.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "common/this_process.h"
@@ -158,9 +159,11 @@ void StopOrSay(asio::io_context& io, SandboxManager& manager) {
 absl::Status RunAgent(const AgentSettings& settings) {
   // It holds the secret that keys are made with, and podman and its helpers are of its own user.
   RETURN_IF_ERROR(HideMemory());
+  ReportSelinuxDomain("sandkeep_agent_t");
   RaiseDescriptorLimit();
   ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(settings.state_dir));
   ASSIGN_OR_RETURN(const InstanceId instance, state.Instance(SystemRandom()));
+  RETURN_IF_ERROR(CheckRunRoot(state.path(), settings.podman(instance).runtime_dir));
 
   ASSIGN_OR_RETURN(const ManagerLimits limits, LimitsFor(state, settings.limits));
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 
 #include "common/limits.h"
 #include "common/status_codes.h"
@@ -20,14 +21,15 @@ namespace {
 
 constexpr std::size_t kSecretBytes = 32;
 
-absl::StatusOr<std::string> ReadOwn(const std::string& path, const UniqueFd& file) {
+absl::StatusOr<std::string> ReadOwn(const std::string& path, const UniqueFd& file,
+                                    std::size_t most) {
   struct stat info;
   if (::fstat(file.get(), &info) != 0) return ErrnoStatus(errno, path);
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0) {
     return absl::FailedPreconditionError(
         StrCat(path, " must be a regular file of this user, with mode 0600"));
   }
-  std::string content(kMaxMadeOnceBytes, '\0');
+  std::string content(most, '\0');
   const ssize_t size = ::pread(file.get(), content.data(), content.size(), 0);
   if (size < 0) return ErrnoStatus(errno, path);
   content.resize(static_cast<std::size_t>(size));
@@ -71,6 +73,11 @@ absl::Status LostInstance(const std::string& path, std::string_view how) {
              "sandkeep.instance"));
 }
 
+// Unset, the engine picks one.
+std::string_view NameOfRunRoot(std::string_view run_root) {
+  return run_root.empty() ? "the engine's own choice" : run_root;
+}
+
 }  // namespace
 
 absl::Status MakeFolder(const std::string& path) {
@@ -97,9 +104,10 @@ absl::StatusOr<StateDir> StateDir::Open(std::string path) {
   return StateDir(std::move(path), std::move(lock));
 }
 
-absl::StatusOr<std::string> ReadOrMake(const std::string& path, std::string_view fresh) {
+absl::StatusOr<std::string> ReadOrMake(const std::string& path, std::string_view fresh,
+                                       std::size_t most) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (file) return ReadOwn(path, file);
+  if (file) return ReadOwn(path, file, most);
   if (errno != ENOENT) return ErrnoStatus(errno, path);
   RETURN_IF_ERROR(MakeOnce(path, fresh));
   return std::string(fresh);
@@ -138,6 +146,29 @@ absl::StatusOr<std::int64_t> FirstPrincipalDisk(const std::string& state_dir, st
         StrCat(path, " is damaged: remove it, or set PRINCIPAL_DISK in the agent's settings"));
   }
   return bytes;
+}
+
+absl::Status CheckRunRoot(const std::string& state_dir, const std::string& run_root) {
+  if (run_root.size() >= kMaxRunRootBytes) {
+    return absl::InvalidArgumentError("XDG_RUNTIME_DIR is too long a path for a socket below it");
+  }
+  if (!run_root.empty() && ::access(run_root.c_str(), W_OK | X_OK) != 0) {
+    return absl::FailedPreconditionError(
+        StrCat("the engine's run root ", run_root, " can't be used (", std::strerror(errno),
+               "): run `systemctl start sandkeep-host`, which makes /run/sandkeep/engine, or set "
+               "XDG_RUNTIME_DIR to a folder of the agent's user"));
+  }
+  const std::string path = StrCat(state_dir, "/run-root");
+  ASSIGN_OR_RETURN(const std::string first,
+                   ReadOrMake(path, StrCat(run_root, "\n"), kMaxRunRootBytes));
+  if (first == StrCat(run_root, "\n")) return absl::OkStatus();
+  const std::string_view before = std::string_view(first).substr(0, first.find('\n'));
+  return absl::FailedPreconditionError(
+      StrCat("the engine's run root has moved from ", NameOfRunRoot(before), " to ",
+             NameOfRunRoot(run_root),
+             ", where it finds none of the sandboxes that run: set XDG_RUNTIME_DIR back; or, to "
+             "move it for good, stop all sandboxes and remove ",
+             path));
 }
 
 }  // namespace sandkeep

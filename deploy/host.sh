@@ -63,9 +63,10 @@ sk_packages() {
         testssl.sh slowhttptest
       ;;
     pytest) echo python3-pytest ;;
+    docker) echo podman-compose ;;
     vm) printf '%s\n' qemu-system-x86 e2fsprogs patchelf policycoreutils ;;
     node) printf '%s\n' nodejs npm ;;
-    *) sk_die "no package set named '$set' (build, run, image, test, pytest, vm, node)" ;;
+    *) sk_die "no package set named '$set' (build, run, image, test, pytest, docker, vm, node)" ;;
   esac
 }
 
@@ -153,8 +154,8 @@ sk_give_subids() {
 sk_prepare_host() {
   sk_need_root
   sk_check_kernel
-  # The engine may not ask the kernel for modules everywhere.
-  modprobe -q -a overlay tun 2>/dev/null || true
+  # Neither the engine nor a sandbox's init, which lists what listens there, may ask the kernel for modules everywhere.
+  modprobe -q -a overlay tun tcp_diag 2>/dev/null || true
   # With the types of deploy/selinux, where that is loaded.
   install -d -Z -m 0755 -o root -g root "$SK_RUN"
   sk_mount_engine_run

@@ -18,6 +18,7 @@
 #include "common/notify.h"
 #include "common/pause.h"
 #include "common/random.h"
+#include "common/selinux_domain.h"
 #include "common/status_macros.h"
 #include "common/this_process.h"
 #include "common/watchdog.h"
@@ -108,6 +109,7 @@ absl::Status GiveOwnerKey(const Secret& key, KeyTable& keys, LinkTable& links) {
 
 absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   RETURN_IF_ERROR(GiveUpPrivileges());
+  ReportSelinuxDomain("sandkeep_gateway_t");
   RaiseDescriptorLimit();
   RETURN_IF_ERROR(PrepareStateDir(settings.state_dir));
   ASSIGN_OR_RETURN(const UniqueFd lock, LockStateDir(settings.state_dir));

@@ -286,27 +286,42 @@ suite_vm() {
   pytest_folder vm
 }
 
-# The two processes' own images. They are built from nothing, which takes long, so no other suite waits for them.
+# The two processes' own images, and the gateway's as deploy/container/compose.yaml runs it, beside an agent of this build. The images are
+# built from nothing, which takes long, so no other suite waits for them.
 suite_docker() {
-  prepare_live_host
   local target
+  build_executables
+  sk_install_packages docker
+  prepare_live_host
+  need_pytest
   for target in gateway agent; do
     check "the image target $target builds and its program runs" image_target_runs "$target"
   done
+  # Root's own storage: the agent is to see the image's user as what it is.
+  check "root's engine takes the gateway's image" load_for_root "$(test_image gateway)"
+  SANDKEEP_GATEWAY_IMAGE=$(test_image gateway) pytest_folder docker
+  for target in gateway agent; do sk_podman image rm -f "$(test_image "$target")" >/dev/null || true; done
+  podman image rm -f "$(test_image gateway)" >/dev/null || true
+  # What the two were built upon has no name.
+  sk_podman image prune -f >/dev/null
 }
 
+test_image() { echo "localhost/sandkeep-test-$1"; }
+load_for_root() { sk_podman save -q "$1" | podman load -q >/dev/null; }
+
+# The second target takes over what the first one compiled.
 image_target_runs() {
   local target=$1 base=debian:trixie-slim context image status=0
   # Where no registry can be reached, what build.sh made knows this machine's way to packages.
   sk_podman image exists "$base" || base=localhost/sandkeep-sandbox
+  image=$(test_image "$target")
   context=$(mktemp -d)
   git ls-files -co --exclude-standard -z | tar --null --ignore-failed-read -T - -cf - | tar -C "$context" -xf -
   chmod -R u=rwX,go=rX "$context"
-  image=$(sk_podman build -q --target "$target" --build-arg "BASE=$base" --pull-never --isolation=chroot --network=host --layers=false \
-    "$context") || status=1
+  sk_podman build -q -t "$image" --target "$target" --build-arg "BASE=$base" --pull-never --isolation=chroot --network=host --layers \
+    "$context" >/dev/null || status=1
   ((status)) || sk_podman run --rm --network none --userns=nomap --pull=never "$image" --version || status=1
   ((status)) || [[ $target != gateway ]] || serves_confined "$image" || status=1
-  [[ -z $image ]] || sk_podman image rm -f "$image" >/dev/null || true
   rm -rf "$context"
   return "$status"
 }

@@ -1,8 +1,12 @@
 """A host that isn't ready says what is missing and how to mend it, and works as soon as it is mended."""
 
+import pathlib
+import secrets
+import subprocess
+
 import pytest
 from mcp_client import McpClient
-from stack import Stack
+from stack import ROOT, Stack
 
 
 def first_result(**agent_settings):
@@ -25,6 +29,46 @@ def test_a_full_disk_is_said():
 def test_internet_only_needs_the_unit_and_says_so():
     result = first_result(SANDBOX_NETWORK="internet")
     assert result.is_error and "SANDBOX_NETWORK" in result.text, result
+
+
+def test_a_run_root_that_moved_starts_nothing_and_is_named():
+    moved = pathlib.Path(f"/run/sandkeep-moved-{secrets.token_hex(4)}")
+    with Stack() as stack, McpClient(stack.url, stack.key) as client:
+        client.output("here", "echo kept >file")
+        stack.stop_agent()
+        for run_root, named in ((str(moved), "can't be used"), ("", "has moved from /run/sandkeep/engine")):
+            stack.start_agent(wait=False, XDG_RUNTIME_DIR=run_root)
+            assert stack.agent.wait(timeout=20) == 1
+            said = stack.log("agent").splitlines()[-1]
+            assert named in said and "XDG_RUNTIME_DIR" in said, said
+        stack.start_agent()
+        assert client.output("here", "cat file") == "kept\n"
+
+
+def installer_on(prepared):
+    """What deploy/install.sh says on a machine that was made so, and that this one isn't changed by."""
+    command = f"mount -t tmpfs none /run && {prepared} && exec {ROOT}/deploy/install.sh --no-packages --no-image --no-start"
+    done = subprocess.run(["unshare", "--mount", "--propagation", "private", "bash", "-c", command], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stdout == "", done
+    return done.stderr
+
+
+def test_the_installer_refuses_a_machine_without_systemd_or_cgroups_of_version_2_and_says_what_to_do():
+    assert "deploy/demo.sh" in installer_on("true")
+    # Version 1 is a tmpfs with a folder for each kind.
+    refused = installer_on("mkdir -p /run/systemd/system && mount -t tmpfs none /sys/fs/cgroup")
+    assert "systemd.unified_cgroup_hierarchy=1" in refused, refused
+
+
+def test_without_cgroups_of_version_2_or_delegation_it_is_said_that_limits_do_not_land():
+    with Stack() as stack, McpClient(stack.url, stack.key) as client:
+        said = stack.log("agent") + stack.ctl("info").stdout
+        assert client.run("any", "echo works").output == "works\n"
+        told = client.call("sandbox_info").text
+    if "agent.no_cgroup" not in said:
+        pytest.skip("this host delegates its cgroups to the tests")
+    assert "don't land" in said and "Delegate=" in said and "don't land" in told, (said, told)
 
 
 def test_a_missing_engine_is_named():

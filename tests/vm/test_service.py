@@ -3,6 +3,7 @@
 import http.client
 import time
 
+from sign_in import SignInClient
 from test_jobs import field
 
 AGENT, GATEWAY = "sandkeep-agent.service", "sandkeep-gateway.service"
@@ -51,21 +52,37 @@ def test_a_stop_keeps_output_files_and_packages_and_ends_all_processes(host, ali
     assert "said" in ended.output and "[cause host]" in ended.first_line, ended
 
 
-def test_a_reboot_keeps_files_keys_and_packages(host, alice, label):
+def stays_signed_in(host, alice, person, tokens, label):
+    """Its access token and its refresh token, for the principal whose sandbox it was."""
+    with type(alice)(host.url, tokens["access_token"], timeout=600) as client:
+        assert again(client, label, "cat file").output.startswith("kept\n")
+    renewed = person.refresh(tokens["refresh_token"])
+    assert renewed.status == 200, renewed.text
+    with type(alice)(host.url, renewed.json["access_token"], timeout=600) as client:
+        assert client.output(label, "cat file").startswith("kept\n")
+
+
+def test_a_reboot_keeps_files_keys_sign_ins_and_packages(host, alice, label):
     alice.output(label, "echo kept >file; echo installed >/opt/tool")
+    person = SignInClient(host.url)
+    tokens = person.sign_in(host.key)
     host.reboot()
     after = again(alice, label, "cat file /opt/tool")
     assert after.output == "kept\ninstalled\n", after
+    stays_signed_in(host, alice, person, tokens, label)
 
 
 def test_a_power_cut_loses_nothing_that_was_acknowledged(host, alice, label):
-    written = alice.call("write_file", sandbox=label, path="file", content="acknowledged\n")
+    written = alice.call("write_file", sandbox=label, path="file", content="kept\n")
     assert not written.is_error, written
+    person = SignInClient(host.url)
+    tokens = person.refresh(person.sign_in(host.key)["refresh_token"]).json
     key = host.run("sandkeep-gateway keys add carol").strip()
     host.cut_power()
-    assert again(alice, label, "cat file").output == "acknowledged\n"
+    assert again(alice, label, "cat file").output == "kept\n"
     with type(alice)(host.url, key, timeout=600) as carol:
         assert again(carol, label, "ls").exit_code == 0
+    stays_signed_in(host, alice, person, tokens, label)
 
 
 def test_a_stranger_at_the_agents_socket_is_turned_away(host):

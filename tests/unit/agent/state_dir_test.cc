@@ -119,5 +119,29 @@ TEST_F(StateDirTest, AnAgentThatDiedWhileItMadeTheSecretLeavesNoHalfOne) {
   EXPECT_EQ(secret->Reveal().size(), 32u);
 }
 
+TEST_F(StateDirTest, AnEngineWhoseRunRootMovedIsRefusedByName) {
+  const std::string first = StrCat(dir_, "/first");
+  const std::string second = StrCat(dir_, "/second");
+  std::filesystem::create_directory(first);
+  std::filesystem::create_directory(second);
+  ASSERT_TRUE(CheckRunRoot(dir_, first).ok());
+  EXPECT_TRUE(CheckRunRoot(dir_, first).ok());
+  const absl::Status moved = CheckRunRoot(dir_, second);
+  EXPECT_EQ(moved.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(ToStd(moved.message())),
+              testing::AllOf(testing::HasSubstr(StrCat("from ", first, " to ", second)),
+                             testing::HasSubstr("XDG_RUNTIME_DIR")));
+  EXPECT_FALSE(CheckRunRoot(dir_, "").ok());
+  std::filesystem::remove(StrCat(dir_, "/run-root"));
+  EXPECT_TRUE(CheckRunRoot(dir_, second).ok());
+}
+
+TEST_F(StateDirTest, ARunRootThatIsNotThereIsNamedWithTheRemedy) {
+  const absl::Status missing = CheckRunRoot(dir_, StrCat(dir_, "/missing"));
+  EXPECT_EQ(missing.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(ToStd(missing.message())), testing::HasSubstr("sandkeep-host"));
+  EXPECT_FALSE(std::filesystem::exists(StrCat(dir_, "/run-root")));
+}
+
 }  // namespace
 }  // namespace sandkeep

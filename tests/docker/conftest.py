@@ -1,0 +1,1 @@
+from fixtures import *  # noqa: F401,F403
