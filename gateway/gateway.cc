@@ -11,6 +11,7 @@
 
 #include "agent/client/agent_client.h"
 #include "agent/client/descriptor_door.h"
+#include "agent/client/single_poller.h"
 #include "common/async.h"
 #include "common/clock.h"
 #include "common/limits.h"
@@ -142,6 +143,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
   // From here on it is confined; the first thread comes after it.
   RETURN_IF_ERROR(Confine(ReachOf(settings, certificates.get())));
   asio::signal_set signals(io, SIGTERM, SIGINT);
+  const auto poller = HoldSinglePoller();
   ASSIGN_OR_RETURN(const std::unique_ptr<AgentClient> agent, ConnectToAgent(settings.agent_socket));
   ASSIGN_OR_RETURN(const std::unique_ptr<AccessKeys> keys,
                    AccessKeys::Start(std::move(key_table), SystemClock(),

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "agent/client/grpc_setup.h"
+#include "agent/client/single_poller.h"
 #include "agent/peer_listener/peer_listener.h"
 #include "agent/service/agent_service.h"
 #include "agent/service/descriptor_server.h"
@@ -138,6 +139,8 @@ class Server : public AgentServer {
     }
   }
 
+  // Outlives the servers.
+  const std::shared_ptr<const SinglePoller> poller_ = HoldSinglePoller();
   FileDisk disk_;
   PlacedParts placed_;
   std::unique_ptr<Imager> imager_;
