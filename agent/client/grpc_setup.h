@@ -1,8 +1,8 @@
 // How this program uses gRPC's core, client and server alike: its log lines go through common/log,
 // errors only, since what it says below that is about its insides; its locks aren't watched. What
-// its threads wait by is left as it is (how many do, single_poller.h says): by poll(2) a message is
-// handed on a tenth sooner, but a lost agent's return is seen only after five seconds. Before the first use of gRPC; any thread, any
-// number of times.
+// its threads wait by is left as it is (single_poller.h says how many do): by poll(2) a message is
+// handed on a tenth sooner, but a lost agent's return is seen only after five seconds. Before the
+// first use of gRPC; any thread, any number of times.
 #pragma once
 
 #include <grpc/grpc.h>
