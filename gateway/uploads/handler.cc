@@ -121,7 +121,7 @@ asio::awaitable<http::Response> UploadHandler::Answer(http::Exchange& exchange) 
   const std::string_view token = rest.substr(0, slash);
   const std::string_view encoded =
       slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
-  absl::StatusOr<Uploads::Grant> grant = uploads_.Find(token);
+  absl::StatusOr<UploadGrant> grant = uploads_.Find(token);
   if (grant.ok() && !keys_.HasPrincipal(grant->request.principal)) {
     grant = absl::NotFoundError("its principal was removed");
   }
@@ -178,7 +178,7 @@ asio::awaitable<http::Response> UploadHandler::Answer(http::Exchange& exchange) 
   co_return co_await Take(exchange, *std::move(item), range);
 }
 
-absl::StatusOr<UploadHandler::Item> UploadHandler::ItemOf(Uploads::Grant grant,
+absl::StatusOr<UploadHandler::Item> UploadHandler::ItemOf(UploadGrant grant,
                                                           const std::string& name,
                                                           std::int64_t size,
                                                           const std::string* id) {

@@ -43,13 +43,13 @@ class UploadHandler : public http::Handler {
  private:
   // A file of an upload: how the agent knows it.
   struct Item {
-    Uploads::Grant grant;
+    UploadGrant grant;
     SentFile sent;
   };
 
   boost::asio::awaitable<http::Response> Answer(http::Exchange& exchange);
-  static absl::StatusOr<Item> ItemOf(Uploads::Grant grant, const std::string& name,
-                                     std::int64_t size, const std::string* id);
+  static absl::StatusOr<Item> ItemOf(UploadGrant grant, const std::string& name, std::int64_t size,
+                                     const std::string* id);
   // What the agent has of it: its part, or the file that it became, whose note was lost.
   struct Found {
     std::int64_t received = 0;

@@ -1,26 +1,23 @@
-// The open uploads: in memory for every look, in the database for a restart. What began and never
-// became whole is taken back from the workspace when its upload is over, by Sweep at the latest.
-// One whose sandbox's files were removed is over, too: what is handed in there was for others.
-// What is over can still be asked for, for a day and within bounds. Thread-safe; what is written
-// waits on a thread of its own.
+// The open uploads: in memory for every look (upload_book.h), in the database for a restart. What
+// began and never became whole is taken back from the workspace when its upload is over, by Sweep
+// at the latest. One whose sandbox's files were removed is over, too: what is handed in there was
+// for others. What is over can still be asked for, for a day and within bounds. Thread-safe; what
+// is written waits on a thread of its own.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "agent/client/agent_client.h"
 #include "common/clock.h"
-#include "common/pending.h"
 #include "common/random.h"
 #include "gateway/mcp/upload_desk.h"
+#include "gateway/uploads/upload_book.h"
 #include "gateway/uploads/upload_table.h"
 
 namespace sandkeep {
@@ -37,13 +34,7 @@ class Uploads : public mcp::UploadDesk {
                               std::chrono::steady_clock::time_point until) override;
 
   // What a token opens. NotFound; OutOfRange: it is over.
-  struct Grant {
-    std::string hash;
-    mcp::UploadRequest request;
-    std::int64_t left_bytes = 0;
-    bool filled = false;  // One file was asked for, and it is there.
-  };
-  absl::StatusOr<Grant> Find(std::string_view token) const;
+  absl::StatusOr<UploadGrant> Find(std::string_view token) const;
 
   // Whether its volume is still there; one that had none yet is for the one that there is now.
   // OutOfRange: it is over.
@@ -73,52 +64,21 @@ class Uploads : public mcp::UploadDesk {
   boost::asio::awaitable<void> Sweep();
 
  private:
-  struct Upload {
-    UploadRow row;
-    absl::flat_hash_set<std::string> moving;  // Paths of parts of which a piece is on its way.
-    std::vector<std::shared_ptr<Pending<bool>>> waiters;
-  };
-
   Uploads(UploadTable table, std::vector<UploadRow> rows, AgentClient& agent, Random& random,
           const Clock& clock);
   // Empty: it has none.
   Async<std::string> VolumeOf(mcp::UploadRequest request);
   Async<void> EndAbandoned(std::string principal);
   Async<void> MarkDone(std::string hash);
-  absl::StatusOr<UploadRow> RowOf(const std::string& hash) const;
-  std::vector<std::string> OpenOnesOf(const std::string& principal) const;
-  mcp::UploadView ViewOf(const Upload& upload) const;
-  bool IsOver(const Upload& upload) const;
-  absl::Time EndOf(const Upload& upload) const;
-  static std::int64_t UsedBytes(const Upload& upload);
-  static std::size_t NameBytes(const Upload& upload);
-  int StreamsOf(const std::string& principal) const;
-  // Open ones and, of those that are over, those that are remembered.
-  struct Count {
-    std::size_t open = 0;
-    std::size_t all = 0;
-  };
-  Count CountOf(const std::string& principal) const;
-  static void Wake(Upload& upload);
-  absl::Status Admit(const std::string& hash, const SentFile& sent, bool* is_new, absl::Time* end);
-  void Stop(const std::string& hash, const std::string& path);
-  bool IsForgotten(const UploadRow& row) const;
-  // An upload that is over, with parts, which nobody will finish, or to be forgotten.
-  struct Leftover {
-    UploadRow row;
-    bool forget = false;
-  };
-  std::vector<Leftover> Leftovers() const;
   // False: it may still be there, and is tried again with the next sweep.
   Async<bool> ClearPart(UploadRow row, SentFile part);
-  Async<void> Clear(std::vector<Leftover> leftovers);
+  Async<void> Clear(std::vector<UploadLeftover> leftovers);
 
   AgentClient& agent_;
   Random& random_;
   const Clock& clock_;
-  mutable std::mutex mutex_;                          // Guards uploads_.
-  absl::flat_hash_map<std::string, Upload> uploads_;  // By hash.
-  UploadTable table_;                                 // The thread's.
+  UploadBook book_;
+  UploadTable table_;  // The thread's.
   boost::asio::thread_pool thread_{1};
 };
 
@@ -129,13 +89,13 @@ agent::v1::WriteFileHeader UploadHeader(std::string_view hash, const mcp::Upload
 // A piece of a file is on its way as long as it lives.
 class Uploads::Transfer {
  public:
-  Transfer(Uploads& owner, std::string hash, std::string path, bool is_new, absl::Time end)
-      : owner_(owner), hash_(std::move(hash)), path_(std::move(path)), is_new_(is_new), end_(end) {}
-  ~Transfer() { owner_.Stop(hash_, path_); }
+  Transfer(Uploads& owner, std::string hash, std::string path, UploadAdmission admission)
+      : owner_(owner), hash_(std::move(hash)), path_(std::move(path)), admission_(admission) {}
+  ~Transfer() { owner_.book_.Stop(hash_, path_); }
   // Nothing of this file came before, as far as is known.
-  bool is_new() const { return is_new_; }
+  bool is_new() const { return admission_.is_new; }
   // Its upload isn't too old yet.
-  bool MayGoOn() const { return owner_.clock_.Now() < end_; }
+  bool MayGoOn() const { return owner_.clock_.Now() < admission_.end; }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -143,8 +103,7 @@ class Uploads::Transfer {
   Uploads& owner_;
   const std::string hash_;
   const std::string path_;
-  const bool is_new_;
-  const absl::Time end_;
+  const UploadAdmission admission_;
 };
 
 }  // namespace sandkeep
