@@ -1,4 +1,5 @@
-"""The upload page in a real browser: picked files and folders arrive, on a phone too. Screenshots are left in the build's artifacts."""
+"""The upload page in a real browser: picked files and folders arrive and are listed, on a phone too. Screenshots are left in the
+build's artifacts."""
 
 import hashlib
 import secrets
@@ -10,6 +11,8 @@ from test_uploads import open_upload, sha256_inside
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing())
 PICTURES = BUILD / "artifacts" / "upload"
+# The last one is a phone's.
+VIEWS = {"desk-dark": (1000, 700, "dark"), "phone-light": (400, 800, "light")}
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +25,13 @@ def text_of(browser, css):
     return browser.run(f"return document.querySelector({css!r}).textContent")
 
 
+def take_pictures(browser, name):
+    for view, shape in VIEWS.items():
+        browser.show_as(*shape)
+        assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth"), f"{view} is to be scrolled sideways"
+        browser.screenshot(PICTURES / f"{name}-{view}.png")
+
+
 def test_picked_files_arrive_in_pieces(browser, alice, label, tmp_path):
     name, url = open_upload(alice, label, path="in/")
     # More than one piece, an empty one, and a name that would be markup.
@@ -30,13 +40,13 @@ def test_picked_files_arrive_in_pieces(browser, alice, label, tmp_path):
     (tmp_path / "empty.txt").write_bytes(b"")
     (tmp_path / "<b>Übersicht & 琥珀<b>.txt").write_text("text")
     browser.open(url)
-    for scheme, size in (("light", (400, 800)), ("dark", (1000, 700))):
-        browser.show_as(*size, scheme)
-        browser.screenshot(PICTURES / f"empty-{scheme}.png")
+    take_pictures(browser, "empty")
     for file in tmp_path.iterdir():
         browser.type("#files", str(file))
     wait_for("all to arrive", lambda: text_of(browser, "#say") == "3 files arrived.", 120)
-    browser.screenshot(PICTURES / "arrived.png")
+    listed = browser.run("return [...document.querySelectorAll('#list li')].map((item) => item.innerText.trim())")
+    assert sorted(listed) == ["<b>Übersicht & 琥珀<b>.txt, 4 bytes: arrived", "empty.txt, 0 bytes: arrived", "large.bin, 40.0 MB: arrived"]
+    take_pictures(browser, "arrived")
     assert browser.complaints() == []
     assert sha256_inside(alice, label, "in/large.bin") == hashlib.sha256(data).hexdigest()
     assert alice.output(label, "ls in; cat in/*.txt").split() == ["<b>Übersicht", "&", "琥珀<b>.txt", "empty.txt", "large.bin", "text"]
