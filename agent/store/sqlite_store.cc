@@ -1,14 +1,25 @@
 #include "agent/store/sqlite_store.h"
 
+#include <fcntl.h>
+
 #include <boost/asio/post.hpp>
+#include <cerrno>
 
 #include "agent/store/rows.h"
 #include "agent/store/schema.h"
+#include "common/log.h"
+#include "common/status_codes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "common/unique_fd.h"
 
 namespace sandkeep {
 namespace {
+
+// Of the log, what is taken from the disk before it is needed, so that records can be written when
+// there is no room: some thousand commands. As many pages as one block of the log's index counts,
+// since a second one needs room, too.
+constexpr off_t kLogReserveBytes = off_t{15} << 20;
 
 // Rows of jobs that the log takes before it is moved into the file: a megabyte or two.
 constexpr int kPutsPerCheckpoint = 500;
@@ -40,6 +51,17 @@ std::string PutSql(std::string_view table, std::string_view columns) {
   return StrCat("INSERT OR REPLACE INTO ", table, " (", columns, ") VALUES (", marks, ")");
 }
 
+// Beyond the log's end, where it is written to next. Without such room records wait for some, as
+// all else does. SQLite keeps no lock on the log, which a close here would take from it.
+void ReserveLog(const std::string& path) {
+  const std::string log = path + "-wal";
+  const UniqueFd file(::open(log.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  const bool reserved =
+      file && ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, kLogReserveBytes) == 0;
+  if (reserved) return;
+  Log(Severity::kWarning, "store.log_not_reserved", {{"why", ErrnoStatus(errno, log)}});
+}
+
 absl::Status WithRemedy(const absl::Status& status, const std::string& path) {
   return absl::DataLossError(
       StrCat(path, " is damaged (", ToStd(status.message()),
@@ -57,6 +79,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   ASSIGN_OR_RETURN(Database quick,
                    Database::Open(path, Database::Durability::kNormal, kStoreMigrations));
   RETURN_IF_ERROR(quick.LeaveLogToCheckpoints());
+  ReserveLog(path);
   ASSIGN_OR_RETURN(Statement put_job, quick.Prepare(PutSql("jobs", kJobColumns)));
   ASSIGN_OR_RETURN(Statement touch,
                    quick.Prepare("UPDATE sandboxes SET last_used = ?2 WHERE key = ?1"));

@@ -13,29 +13,42 @@ import time
 
 import pytest
 from mcp_client import McpClient
-from programs import bring, field
+from programs import bring, field, whole_output
 from stack import Stack, wait_for
 
 SMALL_MB = 48
+# With the room for the log of records and a reserve of a sixteenth, there is still something to be filled.
+IMAGE_MB = 128
 LINES = 4_000_000  # 64 MB
 
 
 class SmallDiskStack(Stack):
-    def __init__(self, small, **agent_settings):
+    def __init__(self, small, kind="tmpfs", **agent_settings):
         # A share of so little would be met first.
         super().__init__({"PRINCIPAL_DISK": "0", **agent_settings})
         self.mounted = self.state / small
+        self.kind = kind
 
     def _lay_out(self):
         super()._lay_out()
         self.mounted.mkdir(exist_ok=True)
         owner = pwd.getpwnam("sandkeep")
         seen_by_engine = self._hold_what_the_engine_sees()
-        options = f"size={SMALL_MB}m,mode=0700,uid={owner.pw_uid},gid={owner.pw_gid}"
-        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "sandkeep-test", self.mounted], check=True)
+        if self.kind == "tmpfs":
+            options = f"size={SMALL_MB}m,mode=0700,uid={owner.pw_uid},gid={owner.pw_gid}"
+            subprocess.run(["mount", "-t", "tmpfs", "-o", options, "sandkeep-test", self.mounted], check=True)
+        else:
+            self._mount_image(owner)
         if seen_by_engine:
             (self.mounted / "sandboxes").mkdir()
             subprocess.run(["mount", "--bind", seen_by_engine, self.mounted / "sandboxes"], check=True)
+
+    def _mount_image(self, owner):
+        image = self.state / "image"
+        with open(image, "wb") as file:
+            file.truncate(IMAGE_MB << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-m", "0", "-E", f"root_owner={owner.pw_uid}:{owner.pw_gid}", image], check=True)
+        subprocess.run(["mount", "-o", "loop", image, self.mounted], check=True)
 
     def _hold_what_the_engine_sees(self):
         """The engine lives in a mount namespace of its own, where the small file system isn't: what it is to mount lies beside it."""
@@ -157,3 +170,31 @@ def test_commands_live_through_a_full_disk_under_the_agents_whole_state():
         assert "[rebuilt]" not in alice.run("full", "true").first_line
         assert alice.call("wait_command", sandbox="full", job=silent).first_line == \
             alice.call("wait_command", sandbox="full", job=silent).first_line
+
+
+def test_on_its_reserve_the_agent_goes_on_writing_when_others_have_filled_the_disk():
+    settings = {"SANDBOX_MIN_FREE": "0", "SANDBOX_SECCOMP": "default"}
+    with SmallDiskStack("agent", "ext4", **settings) as small, McpClient(small.url, small.key) as alice, McpClient(small.url, small.key2) as bob:
+        reserve = small.mounted / "reserve"
+        held = reserve.stat().st_size
+        assert held == reserve.stat().st_blocks * 512 > IMAGE_MB / 20 * (1 << 20), "it takes its room from the start"
+        bob.output("beside", "echo x >f.txt")
+        silent = field(alice.run("full", "sleep 3; exit 6", wait_seconds=0), "job")
+        prints = field(alice.run("full", "for n in $(seq 300); do echo line $n; sleep 0.02; done; exit 5", wait_seconds=0), "job")
+        with filled(small.mounted):
+            wait_for("room for the agent", lambda: shutil.disk_usage(small.mounted).free > 0, 10)
+            for client, sandbox in ((alice, "full"), (bob, "beside"), (bob, "new")):
+                assert client.output(sandbox, "echo here") == "here\n"
+            much = field(bob.run("beside", "head -c 400000 /dev/zero | tr '\\0' x", wait_seconds=30), "job")
+            assert len(whole_output(bob, "beside", much)) == 400_000
+            assert alice.call("wait_command", sandbox="full", job=silent, wait_seconds=30).exit_code == 6
+            assert alice.call("wait_command", sandbox="full", job=prints, wait_seconds=30).exit_code == 5
+            assert reserve.stat().st_size < held
+            # What was said is on the disk, and another agent can start there.
+            small.kill_agent()
+            small.start_agent()
+            assert alice.call("wait_command", sandbox="full", job=silent).exit_code == 6
+            assert whole_output(alice, "full", prints) == "".join(f"line {n}\n" for n in range(1, 301))
+            assert bob.output("new", "echo there") == "there\n"
+        wait_for("the reserve to be held again", lambda: reserve.stat().st_size == held, 10)
+        assert bob.output("beside", "cat f.txt") == "x\n"

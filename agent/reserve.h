@@ -1,0 +1,68 @@
+// The agent's own room on its disk: a file in the state folder that holds it and that nobody reads.
+// When the disk is full, whoever filled it, a slice of it is set free at each look, so that output
+// and records go on being written; when there is room again it is held again. What is set free goes
+// to whoever writes first; sandboxes' commands that grow were paused long before
+// (SANDBOX_MIN_FREE). The log of records doesn't wait for a look: agent/store/sqlite_store holds
+// its own room.
+//
+// Looks wait for the disk, on a thread of their own.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/unique_fd.h"
+
+namespace sandkeep {
+
+// Output and records of an hour in which many commands run and none prints much.
+inline constexpr std::int64_t kReserveBytes = std::int64_t{256} << 20;
+// Of a small disk, at most one part in so many.
+inline constexpr std::int64_t kReserveShare = 16;
+// Set free one by one, so that who fills the disk gets little of it before somebody else writes.
+inline constexpr std::int64_t kReserveSlices = 8;
+// Slices that stay free when it is held again, or it would be set free at once.
+inline constexpr std::int64_t kReserveMargin = 4;
+// What prints onto a full disk tries again as often.
+inline constexpr std::chrono::milliseconds kReserveInterval{1000};
+
+class Reserve {
+ public:
+  // Holds what there is room for. Unimplemented: this file system can't hold room.
+  static absl::StatusOr<Reserve> Open(const std::string& state_dir);
+
+  // Sets free or takes, as the disk is now.
+  absl::Status Look();
+
+  std::int64_t held() const { return held_; }
+  std::int64_t whole() const { return whole_; }
+
+ private:
+  Reserve(UniqueFd file, std::int64_t whole, std::int64_t held)
+      : file_(std::move(file)), whole_(whole), held_(held) {}
+  absl::Status Hold(std::int64_t bytes);
+  absl::Status SetFree(std::int64_t bytes);
+
+  UniqueFd file_;
+  std::int64_t whole_;
+  std::int64_t held_;
+};
+
+// Looks every kReserveInterval as long as it lives. Without a reserve the agent runs all the same.
+class ReserveKeeper {
+ public:
+  explicit ReserveKeeper(const std::string& state_dir);
+  ~ReserveKeeper();
+
+ private:
+  static boost::asio::awaitable<void> Keep(Reserve reserve);
+
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace sandkeep
