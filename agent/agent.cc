@@ -8,6 +8,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "agent/file_process/file_process.h"
+#include "agent/reserve.h"
 #include "agent/runtime/cgroup.h"
 #include "agent/runtime/delegation.h"
 #include "agent/runtime/podman_runtime.h"
@@ -48,6 +50,10 @@ constexpr const char* kSocketGroup = "sandkeep-api";
 
 // From the unit, when it doesn't just start another agent: sandboxes don't outlive this one.
 constexpr int kStopSandboxes = SIGUSR1;
+
+// For an engine that doesn't answer at the start. Then calls are told that stock is taken, which is
+// more than nobody's answering; and systemd waits only so long for a start.
+constexpr std::chrono::seconds kStockPatience{20};
 
 // Async-signal-safe: the journal shall say it.
 void EndNow(int) {
@@ -142,10 +148,14 @@ absl::StatusOr<ManagerLimits> LimitsFor(const StateDir& state, ManagerLimits lim
   return limits;
 }
 
-// A broken engine is no reason not to serve: calls answer what is wrong, and the manager tries
-// again by itself.
-void RecoverOrSay(asio::io_context& io, SandboxManager& manager) {
-  const absl::Status recovered = Await(io, manager.Recover());
+// A broken engine is no reason not to serve, nor is one that hangs: calls answer what is wrong, and
+// the manager goes on, or tries again, by itself.
+void AwaitRecovery(std::future<absl::Status>& recovering) {
+  if (recovering.wait_for(kStockPatience) != std::future_status::ready) {
+    Log(Severity::kWarning, "agent.recover", {{"why", "the engine hasn't answered yet"}});
+    return;
+  }
+  const absl::Status recovered = recovering.get();
   if (!recovered.ok()) Log(Severity::kError, "agent.recover", {{"why", recovered}});
 }
 
@@ -167,6 +177,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
 
   ASSIGN_OR_RETURN(const ManagerLimits limits, LimitsFor(state, settings.limits));
 
+  const ReserveKeeper reserve(state.path());
   asio::io_context io(kAgentThreads);
   EndSignal end(io);
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(state.path()));
@@ -182,7 +193,8 @@ absl::Status RunAgent(const AgentSettings& settings) {
                                       SystemRandom(), limits, state.path()));
 
   const IoThreads threads(io);
-  RecoverOrSay(io, *manager);
+  std::future<absl::Status> recovering = asio::co_spawn(io, manager->Recover(), asio::use_future);
+  AwaitRecovery(recovering);
   ServerOptions options;
   options.socket_path = settings.socket_path;
   options.socket_group = SocketGroup();
@@ -209,6 +221,8 @@ absl::Status RunAgent(const AgentSettings& settings) {
   if (stops) StopOrSay(io, *manager);
   server.reset();
   if (stops) StopOrSay(io, *manager);
+  // What still asks the engine uses all that is about to go. The alarm bounds it.
+  if (recovering.valid()) recovering.wait();
   Log(Severity::kInfo, "agent.stopped");
   // Sandboxes run on, or are stopped; the next agent takes them over from where the records stand.
   return absl::OkStatus();

@@ -197,6 +197,9 @@ Async<SandboxSnapshot> Manager::Thaw(SandboxRef ref) {
 Async<EngineInfo> Manager::Engine() { return AwaitOn(strand_, EngineHere()); }
 
 Async<EngineInfo> Manager::EngineHere() {
+  // While stock is taken the lock is held for as long as the engine takes.
+  const bool waits = !lock_.TryAcquire();
+  if (waits) CO_RETURN_IF_ERROR(Ready());
   const StrandLock::Guard guard = co_await lock_.Acquire();
   const bool fresh =
       engine_ && engine_->problems.empty() && context_.clock.Steady() - engine_asked_ < kProbeTtl;

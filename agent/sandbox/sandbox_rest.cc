@@ -78,7 +78,8 @@ Async<void> Sandbox::ThawNowHere() {
   // Or it would be as idle as before, and be frozen again at once.
   last_call_ = context_.clock.Steady();
   Publish();
-  if (resting_ > 0) co_await lock_.Acquire();
+  // A waking that is under way may fail, and the next try be minutes away.
+  if (resting_ > 0 || state_ == SandboxState::kStarting) co_await lock_.Acquire();
   if (state_ != SandboxState::kFrozen) co_return absl::OkStatus();
   co_return (co_await EnsureRunning()).status();
 }

@@ -10,7 +10,7 @@ import pytest
 from mcp_client import McpClient
 from programs import field
 from stack import PATH, Stack, podman, wait_for
-from test_kill_points import records
+from test_kill_points import children_of, name_of, records
 
 FAKE = """#!/bin/bash
 case $(cat {mode} 2>/dev/null) in
@@ -100,6 +100,26 @@ def test_sigterm_ends_an_agent_whose_engine_hangs(failing, label, when):
             # Its client asks again meanwhile, or is told.
             assert waiting.result(90).text
         assert client.output(label, "cat file; pgrep -xc sleep") == "kept\n1\n", "what runs went on"
+
+
+def test_an_agent_that_starts_while_its_engine_hangs_says_so_and_goes_on_when_it_answers(failing, label):
+    stack, file = failing
+    with McpClient(stack.url, stack.key) as client:
+        client.output(label, "echo kept >file")
+        stack.kill_agent()
+        try:
+            hang(file)
+            # It waits for a while, since a quick engine needs nobody to be told.
+            stack.start_agent()
+            assert "taking stock" in stack.ctl("info").stdout
+            told = client.run(label, "cat file")
+            assert told.is_error and "taking stock" in told.text, told
+            (hanging,) = [pid for pid in children_of(stack.agent.pid) if name_of(pid) == "sleep"]
+        finally:
+            file.unlink()
+        os.kill(hanging, signal.SIGKILL)
+        wait_for("it to know its sandboxes", lambda: stack.ctl("ls", check=False).returncode == 0, 30)
+        assert client.output(label, "cat file") == "kept\n"
 
 
 def test_a_stop_of_all_sandboxes_that_an_engine_holds_up_ends_by_sigterm(failing, label):

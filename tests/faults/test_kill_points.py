@@ -10,6 +10,7 @@ import pathlib
 import random
 import signal
 import sqlite3
+import subprocess
 import threading
 import time
 
@@ -62,6 +63,15 @@ def difference(stack):
     found = (set(stack.containers()), set(stack.volumes()))
     return "; ".join(f"{what}: recorded only {sorted(a - b)}, there only {sorted(b - a)}"
                      for what, a, b in zip(("containers", "volumes"), records(stack), found) if a != b)
+
+
+def start(stack):
+    """The next agent. One that doesn't come up waits for the engine: what that waits for belongs to the message."""
+    try:
+        stack.start_agent()
+    except TimeoutError as error:
+        engine = subprocess.run(["ps", "-u", "sandkeep", "-o", "pid,ppid,stat,wchan:24,etimes,args"], capture_output=True, text=True).stdout
+        raise TimeoutError(f"{error}\n{engine}") from None
 
 
 def answers(stack):
@@ -121,6 +131,7 @@ def test_after_any_kill_the_engines_objects_are_the_records():
         kept = set()
         engine_deaths = 0
         for point in range(POINTS):
+            print(f"point {point}", flush=True)
             # Two of one label at once may leave its files or not.
             chosen, calls = set(), []
             for _ in range(chance.randint(1, 3)):
@@ -137,8 +148,9 @@ def test_after_any_kill_the_engines_objects_are_the_records():
             for call in calls:
                 if call.kind == "remove-files" or [c.label for c in calls].count(call.label) > 1:
                     kept.discard(call.label)
-            stack.start_agent()
-            wait_for("the agent to know its sandboxes", lambda: answers(stack))
+            start(stack)
+            # A call of the engine may take a minute before it is given up.
+            wait_for("the agent to know its sandboxes", lambda: answers(stack), 180)
             # What it does by the clock, the pool too, may be under way just now.
             with contextlib.suppress(TimeoutError):
                 wait_for("the engine to be as the records say", lambda: difference(stack) == "", 20)

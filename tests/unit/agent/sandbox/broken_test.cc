@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
+
 #include "agent/sandbox/sandbox.h"
 #include "common/limits.h"
 #include "common/strings.h"
@@ -160,6 +162,32 @@ TEST_F(BrokenTest, ARunningOneThatIsNotTakenOverKeepsItsPlaceAndItsCommand) {
   ReadToEnd(*watched->watcher, &outcome);
   EXPECT_EQ(outcome.ending, Ending::kExited);
   EXPECT_EQ(Running(), 1);
+}
+
+TEST_F(BrokenTest, WhoEndsACommandBesideAWakingThatFailsWakesItAgain) {
+  auto started = Start(alice_, "otter", "echo up; exec sleep 1000");
+  ASSERT_TRUE(started.ok());
+  ReadUntil(*started->watcher, "up");
+  const JobId id = started->job.id;
+  started->watcher.reset();
+  Die();
+  runtime_.Fail(EngineCall::kAttach, kAway);
+  Boot();
+  const int attached = runtime_.calls(EngineCall::kAttach);
+  runtime_.Hold(EngineCall::kAttach);
+  runtime_.Fail(EngineCall::kAttach, kAway);
+  clock_.Advance(absl::FromChrono(kSettleRetry));
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kAttach, attached + 1));
+  auto signalling = Begin(manager().SignalJob(Otter(), id, SIGKILL, absl::Milliseconds(1)));
+  // Behind it on the sandbox's strand: it has come as far as it can.
+  ASSERT_TRUE(Wait(manager().ListJobs(Otter(), 1)).ok());
+  runtime_.Release(EngineCall::kAttach);
+  ASSERT_TRUE(Wait(std::move(signalling)).ok());
+  auto watched = Wait(manager().WatchJob(Otter(), id, 0, true));
+  ASSERT_TRUE(watched.ok()) << watched.status();
+  Outcome outcome;
+  ReadToEnd(*watched->watcher, &outcome);
+  EXPECT_EQ(outcome.ending, Ending::kCancelled);
 }
 
 TEST_F(BrokenTest, OneThatShallGoOnButIsPastRepairDoesNotTryForEver) {

@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "agent/sandbox/binding.h"
 #include "common/limits.h"
 #include "common/strings.h"
+#include "common/this_process.h"
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 
 namespace sandkeep {
@@ -74,6 +77,29 @@ TEST_F(PrincipalCapsTest, WhoWaitsForAllThatMayBeWaitedForIsRefusedUntilAWaitEnd
   EXPECT_EQ(OutputOf(bob_, "otter", "echo works"), "works\n");
   waits.pop_back();
   EXPECT_TRUE(Wait(manager().WatchJob(otter, job->job.id, 0, true)).ok());
+}
+
+TEST_F(PrincipalCapsTest, WhoRunsAllCommandsThatMayRunIsRefusedUntilOneEnds) {
+  RaiseDescriptorLimit();  // Each of them has a pipe.
+  limits_.max_running = 3;
+  Die();
+  Boot();
+  std::optional<StartedJob> last;
+  for (int i = 0; i < kMaxRunningJobsEach; ++i) {
+    auto started = Start(alice_, i % 2 == 0 ? "otter" : "badger", "exec sleep 1000");
+    ASSERT_TRUE(started.ok()) << started.status() << " at " << i;
+    last = *std::move(started);
+  }
+
+  EXPECT_THAT(RefusalOf(alice_, "otter"), HasSubstr("of your commands run already"));
+  EXPECT_THAT(RefusalOf(alice_, "one-more"), HasSubstr("of your commands run already"));
+  EXPECT_EQ(OutputOf(bob_, "otter", "echo works"), "works\n");
+
+  const SandboxRef badger = RefOf(alice_, "badger");
+  ASSERT_TRUE(Wait(manager().SignalJob(badger, last->job.id, SIGKILL, absl::Milliseconds(1))).ok());
+  Outcome outcome;
+  ReadToEnd(*last->watcher, &outcome);
+  EXPECT_TRUE(Start(alice_, "otter", "true").ok());
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ class RandomLifeTest : public AgentTest {
   void BeginCommand() {
     const std::string label = Label();
     if (busy_.contains(label)) return;
+    SCOPED_TRACE(StrCat("begins a command in ", label));
     auto started = Start(alice_, label, "echo up; exec sleep 10000");
     ASSERT_TRUE(started.ok() || MayBeRefused(started.status())) << started.status();
     if (!started.ok()) return;
@@ -78,6 +79,7 @@ class RandomLifeTest : public AgentTest {
   }
 
   void EndCommand(const std::string& label) {
+    SCOPED_TRACE(StrCat("ends a command in ", label));
     runtime_.Heal();  // Or it would wait for its sandbox to be taken over.
     const auto ended =
         Wait(manager().SignalJob(RefOf(alice_, label), busy_.at(label), 9, absl::Milliseconds(1)));
@@ -91,6 +93,7 @@ class RandomLifeTest : public AgentTest {
 
   void RunShort() {
     const std::string label = Label();
+    SCOPED_TRACE(StrCat("runs something short in ", label));
     auto started = Start(alice_, label, Below(4) == 0 ? "sleep 10000 >/dev/null 2>&1 &" : "true");
     ASSERT_TRUE(started.ok() || MayBeRefused(started.status())) << started.status();
     if (!started.ok()) return;
@@ -159,6 +162,8 @@ class RandomLifeTest : public AgentTest {
     const EngineCall held = AnyCall();
     runtime_.Hold(held);
     const std::string label = Label();
+    SCOPED_TRACE(
+        StrCat("runs something in ", label, " while call ", static_cast<int>(held), " hangs"));
     auto started = Begin(manager().StartJob(alice_, label, Command("true")));
     const std::string other = Label();
     std::optional<std::future<absl::StatusOr<SandboxSnapshot>>> frozen;
@@ -176,6 +181,7 @@ class RandomLifeTest : public AgentTest {
   void WriteAFile() {
     if (!HasFiles()) return;
     const std::string label = Label();
+    SCOPED_TRACE(StrCat("writes a file in ", label));
     auto file = Wait(manager().CreateFile(RefOf(alice_, label), *RelPath::Parse("file"), {}));
     if (!file.ok()) {
       EXPECT_TRUE(MayBeRefused(file.status())) << file.status();
@@ -191,6 +197,7 @@ class RandomLifeTest : public AgentTest {
 
   void ExpectFiles() {
     for (const auto& [label, text] : files_) {
+      SCOPED_TRACE(StrCat("reads the file in ", label));
       const auto file = Wait(manager().OpenFile(RefOf(alice_, label), *RelPath::Parse("file")));
       ASSERT_TRUE(file.ok()) << label << file.status();
       std::string read(text.size() + 1, '\0');
@@ -204,6 +211,7 @@ class RandomLifeTest : public AgentTest {
     const std::string label = Label();
     if (busy_.contains(label)) return;
     const bool with_files = Below(2) == 0;
+    SCOPED_TRACE(StrCat("removes ", label));
     // What an engine that fails leaves of it may be anything.
     if (with_files) files_.erase(label);
     const bool removed = Wait(manager().Remove(RefOf(alice_, label), with_files)).ok();
@@ -211,6 +219,7 @@ class RandomLifeTest : public AgentTest {
   }
 
   void NextAgent() {
+    SCOPED_TRACE("another agent");
     Die();
     BootWithoutRecovery();
     for (int tries = 0; tries < 10; ++tries) {
