@@ -5,7 +5,10 @@ set -euo pipefail
 
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 MAKEFILE=/usr/share/selinux/devel/Makefile
-NEEDED=container_read_all_container_engine_state
+# One of the engine's, by which to tell the policies.
+CONTAINER_IF=${MAKEFILE%/*}/include/services/container.if
+OF_DEBIAN_13=container_read_all_container_engine_state
+OF_FEDORA=container_runtime_domtrans
 SETTINGS=/etc/sandkeep/gateway.env
 USUAL_PORT=8000
 LOADED=/usr/share/sandkeep/selinux-module
@@ -18,12 +21,18 @@ load_module() {
     echo "the policy's headers or tools are missing: apt-get install selinux-policy-dev policycoreutils-python-utils" >&2
     exit 1
   fi
-  if ! grep -qs "$NEEDED" "${MAKEFILE%/*}"/include/services/container.if; then
+  work=$(mktemp -d)
+  if grep -qs "$OF_DEBIAN_13" "$CONTAINER_IF"; then
+    cp "$HERE"/sandkeep.te "$work"
+  elif grep -qs "$OF_FEDORA" "$CONTAINER_IF"; then
+    echo "this is Fedora's policy, for which the module was compiled and never run: look for denials (ausearch -m avc)" >&2
+    cat "$HERE"/fedora.m4 "$HERE"/sandkeep.te >"$work/sandkeep.te"
+  else
+    rm -rf "$work"
     echo "this machine's policy is older than Debian 13's, which the module is for" >&2
     exit 1
   fi
-  work=$(mktemp -d)
-  cp "$HERE"/sandkeep.te "$HERE"/sandkeep.fc "$work"
+  cp "$HERE"/sandkeep.fc "$work"
   make -s -C "$work" -f "$MAKEFILE" sandkeep.pp
   # Where SELinux doesn't run (an image of a machine is being made), it is there at the next boot.
   local options=()
@@ -51,7 +60,7 @@ relabel() {
   done
 }
 
-sum=$(cat "$HERE"/sandkeep.te "$HERE"/sandkeep.fc | sha256sum)
+sum=$(cat "$HERE"/fedora.m4 "$HERE"/sandkeep.te "$HERE"/sandkeep.fc | sha256sum)
 if [[ ! -f $LOADED || $(<"$LOADED") != "$sum" ]]; then
   load_module
   install -d -m 0755 "${LOADED%/*}"

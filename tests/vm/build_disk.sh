@@ -28,7 +28,7 @@ guest_packages() {
 
 hash_input() {
   {
-    cat "${BASH_SOURCE[0]}" "$HERE"/../debian_root.sh "$HERE"/guest/* "$SK_ROOT"/deploy/selinux/{install.sh,sandkeep.te,sandkeep.fc}
+    cat "${BASH_SOURCE[0]}" "$HERE"/../debian_root.sh "$HERE"/guest/* "$SK_ROOT"/deploy/selinux/{install.sh,fedora.m4,sandkeep.te,sandkeep.fc}
     printf '%s\n' "$RELEASE" "$@"
   } | sha256sum | cut -c1-16
 }
