@@ -15,7 +15,7 @@ import subprocess
 import time
 
 import pytest
-from mcp_client import McpClient
+from mcp_client import LEGACY, MODERN, McpClient
 from stack import ROOT, Stack, free_port, wait_for
 
 NAME = "localhost"
@@ -65,7 +65,21 @@ def caddy_command(folder, port, upstream, _prefix):
     return ["caddy", "run", "--adapter", "caddyfile", "--config", folder / "Caddyfile"]
 
 
-COMMANDS = {"nginx": nginx_command, "caddy": caddy_command}
+CARELESS = """server {{ listen 127.0.0.1:{port} ssl; server_name {name};
+  ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
+  location / {{ proxy_pass http://127.0.0.1:{upstream}; {mistake} }} }}
+"""
+
+
+def careless_command(folder, port, upstream, mistake):
+    """nginx as it is without our file: it buffers answers, and says HTTP/1.0 and its own idea of Host to the gateway."""
+    text = CARELESS.format(folder=folder, port=port, upstream=upstream, name=NAME, mistake=mistake)
+    (folder / "sandkeep.conf").write_text(text)
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder))
+    return ["nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"]
+
+
+COMMANDS = {"nginx": nginx_command, "caddy": caddy_command, "careless": careless_command}
 
 
 class FrontedStack(Stack):
@@ -80,7 +94,7 @@ class FrontedStack(Stack):
     def __enter__(self):
         super().__enter__()
         try:
-            self._start_front()
+            self.start_front(self.prefix)
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -90,11 +104,13 @@ class FrontedStack(Stack):
         self._end(self.program, 15)
         super().__exit__()
 
-    def _start_front(self):
+    def start_front(self, detail):
+        """Anew, if there is one."""
+        self._end(self.program, 15)
         folder = self.folder = self.state / "front"
-        folder.mkdir(mode=0o755)
+        folder.mkdir(mode=0o755, exist_ok=True)
         make_certificate(folder)
-        command = COMMANDS[self.front](folder, self.front_port, self.port, self.prefix)
+        command = COMMANDS[self.front](folder, self.front_port, self.port, detail)
         with open(folder / "output.log", "wb") as log:
             environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder)}
             self.program = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
@@ -193,6 +209,42 @@ def test_who_floods_is_known_by_the_address_before_the_front(fronted):
                         "-d", json.dumps({"client_name": "c", "redirect_uris": ["http://127.0.0.1/cb"]}),
                         f"https://{NAME}:{fronted.front_port}/register")
     assert done.stdout == b"201", done
+
+
+# What a front does, in which era, and what is answered: that it works, or what is wrong and how to mend it.
+MISTAKES = [
+    ("", LEGACY, 200, "works"),
+    ("", MODERN, 200, "works"),
+    ("proxy_set_header Host elsewhere.example;", LEGACY, 403, "ALLOWED_HOSTS or MCP_PUBLIC_BASE"),
+    ("proxy_set_header Authorization '';", LEGACY, 401, "Authorization: Bearer"),
+    ("proxy_set_header Mcp-Method '';", MODERN, 400, "The Mcp-Method header is missing"),
+    ("proxy_set_header Accept '';", LEGACY, 200, "works"),
+]
+
+
+@pytest.fixture(scope="module")
+def careless():
+    with FrontedStack("careless") as stack:
+        yield stack
+
+
+@pytest.mark.parametrize("mistake, era, status, said", MISTAKES)
+def test_a_front_that_rewrites_or_drops_is_told_of_by_name(careless, shared_label, mistake, era, status, said):
+    careless.start_front(mistake)
+    with careless.client() as client:
+        client.era = era
+        heard = []
+        send = client.send
+        client.send = lambda *given, **named: heard.append(send(*given, **named)) or heard[-1]
+        with contextlib.suppress(AssertionError):
+            client.run(shared_label, "echo works")
+        assert heard[-1].status == status and said in heard[-1].body.decode(), (heard[-1].status, heard[-1].body)
+
+
+def test_a_front_that_buffers_passes_on_at_once_what_asks_it_to(careless, shared_label):
+    careless.start_front("")
+    with careless.client() as client:
+        test_what_comes_is_passed_on_as_it_comes(careless, client, shared_label)
 
 
 @pytest.fixture(scope="module")
