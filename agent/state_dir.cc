@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 
 #include "common/limits.h"
 #include "common/status_codes.h"
@@ -71,6 +70,12 @@ absl::Status LostInstance(const std::string& path, std::string_view how) {
       StrCat(path, " is ", how,
              ": put back the 32 digits that this agent's containers and volumes bear as label "
              "sandkeep.instance"));
+}
+
+// Where SELinux enforces, only the engine may write there.
+bool IsOwnFolder(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
 }
 
 // Unset, the engine picks one.
@@ -152,11 +157,12 @@ absl::Status CheckRunRoot(const std::string& state_dir, const std::string& run_r
   if (run_root.size() >= kMaxRunRootBytes) {
     return absl::InvalidArgumentError("XDG_RUNTIME_DIR is too long a path for a socket below it");
   }
-  if (!run_root.empty() && ::access(run_root.c_str(), W_OK | X_OK) != 0) {
+  if (!run_root.empty() && !IsOwnFolder(run_root)) {
     return absl::FailedPreconditionError(
-        StrCat("the engine's run root ", run_root, " can't be used (", std::strerror(errno),
-               "): run `systemctl start sandkeep-host`, which makes /run/sandkeep/engine, or set "
-               "XDG_RUNTIME_DIR to a folder of the agent's user"));
+        StrCat("the engine's run root ", run_root,
+               " can't be used, since it is no folder of this user's: "
+               "run `systemctl start sandkeep-host`, which makes /run/sandkeep/engine, or set "
+               "XDG_RUNTIME_DIR to one"));
   }
   const std::string path = StrCat(state_dir, "/run-root");
   ASSIGN_OR_RETURN(const std::string first,
