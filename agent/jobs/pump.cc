@@ -14,6 +14,9 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+// What a turn finds of a writer that fills its wide pipe before a pause is over, and would wait.
+constexpr std::int64_t kOverfullPipeBytes = kWidePipeBytes / 2;
+
 }  // namespace
 
 Pump::Pump(const asio::any_io_executor& strand, asio::any_io_executor disk, UniqueFd pipe,
@@ -118,7 +121,7 @@ void Pump::Taken(const TurnEnd& turn) {
     Stuck(status);
   } else if (taken.after == Spool::After::kEnd) {
     return End();
-  } else if (taken.after == Spool::After::kMore) {
+  } else if (taken.after == Spool::After::kMore || (wide && taken.bytes >= kOverfullPipeBytes)) {
     TurnAtDisk();
   } else if (taken.after == Spool::After::kFew) {
     Pause(State::kGathering, kSpliceCoalesce);

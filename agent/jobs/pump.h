@@ -1,6 +1,7 @@
 // Moves what one stream of a job prints from its pipe to its spool, in turns: none longer than
 // kSpliceTurnBytes, slow writers gathered for kSpliceCoalesce, the first bytes after a silence at
-// once. A full disk makes it wait and try again; nothing is lost, the writers block.
+// once, and a wide pipe that was half full at once again. A full disk makes it wait and try again;
+// nothing is lost, the writers block.
 //
 // On the sandbox's strand. Held by its job; after Stop the sink is never called again. While a pipe
 // is full again after each turn, the turns are the disk's threads': what prints more than a disk

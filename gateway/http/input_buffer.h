@@ -51,7 +51,7 @@ class InputBuffer {
 
  private:
   static constexpr std::size_t kLeastBytes = 4_KiB;
-  static constexpr std::size_t kWatchBytes = 256;
+  static constexpr std::size_t kWatchBytes = 1_KiB;
 
   void MakeRoom() {
     const std::size_t unread_bytes = end_ - begin_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/client/agent_client.h"
+#include "agent/client/single_poller.h"
 #include "common/ids.h"
 #include "common/random.h"
 #include "common/status_macros.h"
@@ -70,6 +71,8 @@ int Main(const std::vector<std::string>& arguments) {
     std::cerr << "usage: job_overhead SOCKET PRINCIPAL LABEL AT_ONCE COUNT\n";
     return EXIT_FAILURE;
   }
+  // As the gateway does.
+  const auto poller = HoldSinglePoller();
   const auto client = ConnectToAgent(arguments[0]);
   if (!client.ok()) {
     std::cerr << ToStd(client.status().message()) << "\n";

@@ -44,6 +44,7 @@ class PumpTest : public testing::Test, protected PumpSink {
   void Print() {
     const std::string text(kHeld, 'x');
     ASSERT_EQ(::write(writer_.get(), text.data(), text.size()), kHeld);
+    printed_ += kHeld;
   }
   void Start(const std::string& spool) {
     pump_ = std::make_shared<Pump>(strand_.get_executor(), disk_.get_executor(), std::move(reader_),
@@ -84,6 +85,7 @@ class PumpTest : public testing::Test, protected PumpSink {
   UniqueFd reader_;
   UniqueFd writer_;
   std::shared_ptr<Pump> pump_;
+  std::int64_t printed_ = 0;
   int told_ = 0;
 };
 
@@ -111,6 +113,23 @@ TEST_F(PumpTest, LeavesTheNextTryOfAFullDiskToTheDisk) {
   EXPECT_TRUE(pump_->stuck());
   ExpectAllIsTheDisks();
   EXPECT_FALSE(pump_->stuck());
+}
+
+// Its writer would wait for us before a pause is over.
+TEST_F(PumpTest, LooksAgainAtOnceAtAWidePipeThatWasHalfFull) {
+  while (printed_ < kWidePipeBytes / 2) Print();
+  Start("out");
+  pump_->DrainNow();
+  DiskGoesOn();
+  EXPECT_TRUE(pump_->at_disk());
+}
+
+TEST_F(PumpTest, GathersWhatComesIntoAWidePipeThatWasNot) {
+  while (printed_ < kWidePipeBytes * 3 / 8) Print();
+  Start("out");
+  pump_->DrainNow();
+  DiskGoesOn();
+  EXPECT_FALSE(pump_->at_disk());
 }
 
 TEST_F(PumpTest, TakesFromAPipeThatIsNoLongerWideItself) {
