@@ -171,6 +171,8 @@ TEST_F(BrokenTest, WhoEndsACommandBesideAWakingThatFailsWakesItAgain) {
   const JobId id = started->job.id;
   started->watcher.reset();
   Die();
+  // It has the only place: with another one free it would be woken before its time.
+  limits_.max_running = 1;
   runtime_.Fail(EngineCall::kAttach, kAway);
   Boot();
   const int attached = runtime_.calls(EngineCall::kAttach);
