@@ -171,21 +171,22 @@ TEST_F(BrokenTest, WhoEndsACommandBesideAWakingThatFailsWakesItAgain) {
   const JobId id = started->job.id;
   started->watcher.reset();
   Die();
-  // It has the only place: with another one free it would be woken before its time.
-  limits_.max_running = 1;
+  limits_.life_interval = absl::Hours(1);  // Nobody looks after it but who calls.
   runtime_.Fail(EngineCall::kAttach, kAway);
   Boot();
   const int attached = runtime_.calls(EngineCall::kAttach);
   runtime_.Hold(EngineCall::kAttach);
   runtime_.Fail(EngineCall::kAttach, kAway);
-  clock_.Advance(absl::FromChrono(kSettleRetry));
+  auto waking = Begin(manager().Thaw(Otter()));
   ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kAttach, attached + 1));
   auto signalling = Begin(manager().SignalJob(Otter(), id, SIGKILL, absl::Milliseconds(1)));
-  // Behind it on the sandbox's strand: it has come as far as it can.
+  auto watching = Begin(manager().WatchJob(Otter(), id, 0, true));
+  // Behind them on the sandbox's strand: they have come as far as they can.
   ASSERT_TRUE(Wait(manager().ListJobs(Otter(), 1)).ok());
   runtime_.Release(EngineCall::kAttach);
+  EXPECT_EQ(Wait(std::move(waking)).status(), kAway);
   ASSERT_TRUE(Wait(std::move(signalling)).ok());
-  auto watched = Wait(manager().WatchJob(Otter(), id, 0, true));
+  auto watched = Wait(std::move(watching));
   ASSERT_TRUE(watched.ok()) << watched.status();
   Outcome outcome;
   ReadToEnd(*watched->watcher, &outcome);
