@@ -71,6 +71,12 @@ def test_without_cgroups_of_version_2_or_delegation_it_is_said_that_limits_do_no
     assert "don't land" in said and "Delegate=" in said and "don't land" in told, (said, told)
 
 
+def test_without_selinux_both_say_what_holds_them_and_what_would_hold_them_further(stack):
+    for name in ("agent", "gateway"):
+        said = [line for line in (stack.state / f"{name}.log").read_text().splitlines() if " selinux" in line]
+        assert said and all("deploy/selinux/install.sh" in line or "sandkeep_" in line for line in said), said
+
+
 def test_a_missing_engine_is_named():
     with pytest.MonkeyPatch.context() as patch:
         import stack as module
