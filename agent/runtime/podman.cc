@@ -12,12 +12,8 @@ namespace sandkeep {
 namespace {
 
 std::vector<std::string> Environment(const PodmanOptions& options) {
-  // Podman mounts containers by way of a folder in TMPDIR, in a mount namespace that outlives us.
-  // The unit's own /tmp doesn't: what is begun in there could be started once and never again.
-  const std::string& lasting = options.runtime_dir;
   return {
       StrCat("HOME=", options.home),
-      StrCat("TMPDIR=", lasting.empty() ? "/tmp" : lasting),
       StrCat("XDG_RUNTIME_DIR=", options.runtime_dir),
       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
       "LC_ALL=C.UTF-8",
