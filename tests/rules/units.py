@@ -13,7 +13,7 @@ import tempfile
 MOST_EXPOSED = {"sandkeep-gateway.service": 1.5, "sandkeep-agent.service": 6.0, "sandkeep-gc.service": 2.5,
                 "sandkeep-netdeny.service": 2.0}
 # Without what older versions of systemd can't do for the agent.
-MOST_EXPOSED_WITH_OLD_SYSTEMD = 6.6
+MOST_EXPOSED_WITH_OLD_SYSTEMD = 6.8
 NEWER = "newer-systemd.conf"
 EXECUTABLES = ("usr/bin/sandkeep-gateway", "usr/bin/sandkeep-agent", "usr/bin/sandkeepctl", "usr/bin/install", "usr/bin/python3",
                "bin/bash", "bin/sh")

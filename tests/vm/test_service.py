@@ -62,6 +62,14 @@ def stays_signed_in(host, alice, person, tokens, label):
         assert client.output(label, "cat file").startswith("kept\n")
 
 
+def test_an_engine_that_began_within_the_unit_outlives_the_units_end(host, alice, label):
+    # Its pause process keeps a mount namespace: the agent's unit's, if it is the agent that has the first call made.
+    host.run(f"systemctl stop {AGENT}; pkill -KILL -u sandkeep -x catatonit; systemctl start {AGENT} {GATEWAY}", 300)
+    assert again(alice, label, "true").exit_code == 0
+    host.run(f"systemctl restart {AGENT}", 300)
+    assert again(alice, f"{label}-next", "echo works").output == "works\n"
+
+
 def test_a_reboot_keeps_files_keys_sign_ins_and_packages(host, alice, label):
     alice.output(label, "echo kept >file; echo installed >/opt/tool")
     person = SignInClient(host.url)
