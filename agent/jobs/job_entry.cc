@@ -76,7 +76,8 @@ absl::Status JobEntry::Adopt(InitJob job) {
   const std::uint64_t inodes[] = {row_.stdout_inode, row_.stderr_inode};
   timers_ = std::make_unique<Timers>(strand_);
   gone_ = job.gone;
-  counts_at_start_ = owner_->Counts();
+  // What ended while there was no agent may have been counted by then.
+  counts_at_start_ = job.exited ? std::nullopt : owner_->Counts();
   settled_told_ = false;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (!pipes[i]) continue;

@@ -13,11 +13,40 @@ namespace {
 constexpr int kCannotRun = 126;
 constexpr int kKilledCode = 137;
 
-constexpr std::string_view kKilledByWhom =
-    "it was killed with SIGKILL, by something that runs in this sandbox";
 constexpr std::string_view kPerhapsMemory =
     "it was killed with SIGKILL, most often because memory ran out (this host can't say: it has no "
     "cgroup v2 for sandboxes): use less at once, or work in smaller parts";
+constexpr std::string_view kKilledUnseen =
+    "it was killed with SIGKILL while the agent was away, so that nobody can say why; most often "
+    "memory ran out: use less at once, or work in smaller parts";
+
+// Of a signal that we didn't send. Deaths for memory are told apart by the kernel's counters.
+std::string_view RemedyOf(int signal) {
+  switch (signal) {
+    case SIGKILL:
+      return "it was killed with SIGKILL, by something that runs in this sandbox";
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+    case SIGTRAP:
+      return "a fault in the program itself ended it: try other input or another version of it, or "
+             "run it under a debugger";
+    case SIGABRT:
+      return "the program gave up by itself: its last lines say why";
+    case SIGSYS:
+      return "it used a system call that sandboxes don't allow: look for an option without it";
+    case SIGPIPE:
+      return "it wrote to a pipe that nobody reads any more: let the reader take all, or stop it "
+             "at what you need";
+    case SIGXCPU:
+    case SIGXFSZ:
+      return "a limit that was set by ulimit ended it: raise that";
+    default:
+      return "something that runs in this sandbox sent it that signal: see what kills by name or "
+             "by group";
+  }
+}
 
 std::string LimitWords(std::int64_t bytes) {
   if (bytes <= 0) return {};
@@ -73,7 +102,7 @@ Outcome OutcomeOfWaitStatus(int wait_status, bool asked) {
   }
   outcome.ending = Ending::kSignalled;
   outcome.code = WTERMSIG(wait_status);
-  if (outcome.code == SIGKILL && !asked) outcome.remedy = std::string(kKilledByWhom);
+  if (!asked) outcome.remedy = std::string(RemedyOf(outcome.code));
   return outcome;
 }
 
@@ -83,7 +112,9 @@ Outcome WithKernelCause(Outcome outcome, const std::optional<KernelCounts>& befo
     return alone ? WithCause(std::move(outcome), *before, *after)
                  : WithHint(std::move(outcome), *before, *after);
   }
-  if (ShellExitCode(outcome) == kKilledCode) outcome.remedy = std::string(kPerhapsMemory);
+  if (ShellExitCode(outcome) == kKilledCode) {
+    outcome.remedy = std::string(after.has_value() ? kKilledUnseen : kPerhapsMemory);
+  }
   return outcome;
 }
 
@@ -107,7 +138,7 @@ Outcome OutcomeOfTimeout(absl::Duration limit, bool waiting_for_input) {
           ? StrCat("it waited for input until its time limit of ", absl::ToInt64Seconds(limit),
                    " s ended it: pass the answers on stdin, or use an option that asks nothing")
           : StrCat("its time limit of ", absl::ToInt64Seconds(limit),
-                   " s ended it and all of its processes: raise timeout_seconds, or run it in the "
+                   " s ended it and all of its processes: allow it more time, or run it in the "
                    "background");
   return outcome;
 }

@@ -21,8 +21,8 @@ namespace v1 = agent::v1;
 constexpr std::string_view kWhat =
     "Run a bash command as root in a Debian sandbox of its own. It starts in /workspace. Each call "
     "is a new shell: cd and exported variables don't carry over, files do. Files below /workspace "
-    "persist; installed packages, running processes and files elsewhere are lost when a sandbox "
-    "that was idle for long is removed. Nobody types input: use options such as -y, or stdin. "
+    "persist. A sandbox that is idle for long loses what runs in it first, and later installed "
+    "packages and files elsewhere. Nobody types input: use options such as -y, or stdin. "
     "Nobody outside can reach a port of the sandbox and the person can't see its files: show them "
     "with present_file, a web page or a plot as a screenshot. The result's first line says the "
     "exit code and whether the sandbox is new, that is, empty; stdout and stderr follow in order, "

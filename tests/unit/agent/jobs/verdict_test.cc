@@ -6,6 +6,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <string>
+#include <string_view>
+#include <utility>
+
 namespace sandkeep {
 namespace {
 
@@ -50,10 +54,38 @@ TEST(VerdictTest, FailedForksAreTheCauseOfAFailureOnly) {
   EXPECT_EQ(Judge(ExitedWith(0), After(0, 7)).ending, Ending::kExited);
 }
 
+TEST(VerdictTest, WhatInitRefusedIsTheCallersTheLimitsOrOurFault) {
+  const Outcome folder = OutcomeOfRefusal(absl::InvalidArgumentError("cwd: no such folder"));
+  EXPECT_EQ(folder.ending, Ending::kExited);
+  EXPECT_EQ(ShellExitCode(folder), 126);
+  EXPECT_EQ(folder.remedy, "cwd: no such folder");
+  const Outcome full = OutcomeOfRefusal(absl::ResourceExhaustedError("no more processes"));
+  EXPECT_EQ(full.ending, Ending::kPidLimit);
+  EXPECT_EQ(ShellExitCode(full), 126);
+  const Outcome ours = OutcomeOfRefusal(absl::InternalError("a fault of ours"));
+  EXPECT_EQ(ours.ending, Ending::kAgentFault);
+  EXPECT_NE(ShellExitCode(ours), 0);
+  EXPECT_EQ(ours.remedy, "a fault of ours");
+}
+
 TEST(VerdictTest, AKillThatTheKernelDidNotCountIsSomebodys) {
   const Outcome outcome = Judge(kKilled, After(0, 0));
   EXPECT_EQ(outcome.ending, Ending::kSignalled);
   EXPECT_THAT(outcome.remedy, HasSubstr("something that runs in this sandbox"));
+}
+
+TEST(VerdictTest, EverySignalThatNobodyAskedForNamesItsRemedy) {
+  const std::pair<int, std::string_view> kCases[] = {{SIGSEGV, "run it under a debugger"},
+                                                     {SIGABRT, "its last lines say why"},
+                                                     {SIGSYS, "an option without it"},
+                                                     {SIGPIPE, "let the reader take all"},
+                                                     {SIGXFSZ, "raise that"},
+                                                     {SIGTERM, "what kills by name"}};
+  for (const auto& [signal, remedy] : kCases) {
+    EXPECT_THAT(OutcomeOfWaitStatus(signal, false).remedy, HasSubstr(std::string(remedy)))
+        << signal;
+    EXPECT_EQ(OutcomeOfWaitStatus(signal, true).remedy, "") << signal;
+  }
 }
 
 TEST(VerdictTest, WhatMayHaveBeenAnothersIsAHintAndNoCause) {
@@ -64,6 +96,13 @@ TEST(VerdictTest, WhatMayHaveBeenAnothersIsAHintAndNoCause) {
   EXPECT_EQ(failed.ending, Ending::kExited);
   EXPECT_THAT(failed.remedy, HasSubstr("by this command or by another"));
   EXPECT_EQ(JudgeBesideOthers(ExitedWith(0), After(0, 7)).remedy, "");
+}
+
+TEST(VerdictTest, WhatEndedWhileNobodyLookedIsNotGuessed) {
+  const Outcome killed = WithKernelCause(OutcomeOfWaitStatus(kKilled, false), std::nullopt,
+                                         After(1, 0), /*alone=*/true);
+  EXPECT_EQ(killed.ending, Ending::kSignalled);
+  EXPECT_THAT(killed.remedy, HasSubstr("while the agent was away"));
 }
 
 TEST(VerdictTest, WithoutCountersItSaysThatItCanNotTell) {
