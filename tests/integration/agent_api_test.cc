@@ -1,6 +1,7 @@
 // The agent's API through its real socket: what the two ends promise each other.
 
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "agent/service/rpc_table.h"
 #include "common/limits.h"
+#include "sandkeep/agent/v1/agent.grpc.pb.h"
 #include "tests/fakes/patience.h"
 #include "tests/integration/agent_harness.h"
 
@@ -143,6 +145,46 @@ TEST(AgentApiTest, ALinkOfAnotherFrontEndsPrincipalLeadsNowhere) {
   peer.prefix = "key";
   AgentHarness own(peer);
   EXPECT_EQ(stat_by_key(own), absl::OkStatus());
+}
+
+// Of the contract, so that later work adds behaviour and no shape.
+TEST(AgentApiTest, WhatIsntServedYetSaysSo) {
+  AgentHarness agent;
+  const auto channel = grpc::CreateChannel(StrCat("unix:", agent.socket_path()),
+                                           grpc::experimental::LocalCredentials(UDS));
+  const auto stub = v1::Agent::NewStub(channel);
+  const auto expect = [](const grpc::Status& status) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
+    EXPECT_THAT(status.error_message(), testing::HasSubstr("is not served by this version"));
+  };
+  {
+    grpc::ClientContext context;
+    v1::ResizeTerminalResponse response;
+    expect(stub->ResizeTerminal(&context, v1::ResizeTerminalRequest(), &response));
+  }
+  {
+    grpc::ClientContext context;
+    v1::RemoveVolumeResponse response;
+    expect(stub->RemoveVolume(&context, v1::RemoveVolumeRequest(), &response));
+  }
+  {
+    grpc::ClientContext context;
+    v1::ReadAuditResponse response;
+    expect(stub->ReadAudit(&context, v1::ReadAuditRequest(), &response));
+  }
+  {
+    grpc::ClientContext context;
+    v1::Metrics response;
+    expect(stub->GetMetrics(&context, v1::GetMetricsRequest(), &response));
+  }
+  {
+    grpc::ClientContext context;
+    v1::Event event;
+    const auto events = stub->WatchEvents(&context, v1::WatchEventsRequest());
+    EXPECT_FALSE(events->Read(&event));
+    expect(events->Finish());
+  }
+  EXPECT_EQ(agent.manager.calls, 0);
 }
 
 TEST(AgentApiTest, AFieldOfALaterVersionIsIgnored) {

@@ -4,11 +4,14 @@
 
 #include <cerrno>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "absl/strings/escaping.h"
 #include "common/base32.h"
 #include "common/digest.h"
 #include "common/log.h"
+#include "common/secret.h"
 #include "common/status_codes.h"
 #include "common/strings.h"
 
@@ -44,6 +47,13 @@ TEST(DigestTest, MatchesPublishedVectors) {
   EXPECT_TRUE(EqualInConstantTime("abc", "abc"));
   EXPECT_FALSE(EqualInConstantTime("abc", "abd"));
   EXPECT_FALSE(EqualInConstantTime("abc", "abcd"));
+}
+
+TEST(LogTest, ASecretCannotBeGivenToIt) {
+  static_assert(!std::is_constructible_v<LogField, std::string_view, const Secret&>);
+  static_assert(!std::is_convertible_v<const Secret&, std::string_view>);
+  static_assert(!std::is_convertible_v<const Secret&, std::string>);
+  static_assert(std::is_constructible_v<LogField, std::string_view, const std::string&>);
 }
 
 TEST(LogTest, AValueCannotStartALineOfItsOwn) {

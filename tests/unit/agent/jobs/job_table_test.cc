@@ -126,6 +126,36 @@ TEST_F(JobsTest, ATimeoutEndsTheWholeTreeWith124) {
   EXPECT_EQ(Run("pgrep sleep; true").out, "");
 }
 
+class BackgroundTest : public JobsTest {
+ protected:
+  BackgroundTest() { limits_.background = absl::Milliseconds(300); }
+};
+
+// SANDBOX_BACKGROUND is the deadline of a command that was started without a timeout.
+TEST_F(BackgroundTest, ACommandWithoutATimeoutEndsWithTheTimeThatBackgroundCommandsHave) {
+  JobSpec spec = Command("(trap '' TERM; sleep 1000) & echo on; sleep 1000");
+  spec.grace = absl::Milliseconds(100);
+  const JobId id = Start(std::move(spec));
+  const JobSnapshot running = table_->Find(id).value();
+  EXPECT_EQ(running.deadline, running.started + limits_.background);
+  const Seen seen = Watch(id);
+  EXPECT_EQ(seen.out, "on\n");
+  EXPECT_EQ(seen.outcome->ending, Ending::kTimedOut);
+  EXPECT_EQ(table_->left_behind(), 0);
+}
+
+class UnlimitedBackgroundTest : public JobsTest {
+ protected:
+  UnlimitedBackgroundTest() { limits_.background = absl::ZeroDuration(); }
+};
+
+TEST_F(UnlimitedBackgroundTest, NoneAtAllIsNoDeadline) {
+  const JobId id = Start(Command("echo on; sleep 1000"));
+  EXPECT_EQ(table_->Find(id)->deadline, absl::InfiniteFuture());
+  ASSERT_TRUE(Await(table_->Signal(id, SIGKILL, absl::ZeroDuration(), false)).ok());
+  EXPECT_EQ(Watch(id).outcome->ending, Ending::kSignalled);
+}
+
 TEST_F(JobsTest, ACancelledCommandSaysSo) {
   const JobId id = Start(Command("echo on; sleep 1000"));
   AwaitOutput(id, 3);

@@ -155,6 +155,25 @@ TEST_F(ServerTest, HostAndOriginMatrix) {
   }
 }
 
+// Clients take a 401 for "sign in", whatever else is wrong with their request; a page that may not
+// call at all isn't told to.
+TEST_F(ServerTest, AForeignOriginComesBeforeAMissingKeyAndThatBeforeEverythingElse) {
+  StartServer();
+  const auto post = [this](std::string_view more, std::string_view body) {
+    return StatusOf(StrCat("POST /mcp HTTP/1.1\r\nHost: ", Host(),
+                           "\r\nContent-Length: ", body.size(), "\r\n", more, "\r\n", body));
+  };
+  EXPECT_EQ(post("Origin: https://evil.example\r\n", "{}"), 403);
+  for (const char* body : {"{", "\xff", "[]", ""}) EXPECT_EQ(post("", body), 401) << body;
+  EXPECT_EQ(post("Content-Type: text/plain\r\nAccept: x\r\n", "{}"), 401);
+  for (const char* method : {"GET", "DELETE", "PUT"}) {
+    EXPECT_EQ(StatusOf(Get("/mcp", "", method)), 401) << method;
+  }
+  EXPECT_EQ(StatusOf(StrCat("POST /mcp HTTP/1.1\r\nHost: ", Host(),
+                            "\r\nContent-Length: ", kMaxBodyBytes + 1, "\r\n\r\n")),
+            401);
+}
+
 TEST_F(ServerTest, OptionsNeedsNoKeyButAnAllowedOrigin) {
   names_.allowed_origins = {"https://app.example.com"};
   StartServer();

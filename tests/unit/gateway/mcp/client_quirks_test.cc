@@ -120,6 +120,28 @@ TEST_F(ClientQuirks, LinksAreRepeatedInTheTextSinceBlocksOfLinksAreIgnored) {
   EXPECT_THAT(Ask(oldest).body, testing::Not(HasSubstr("resource_link")));
 }
 
+// Claude Desktop takes a result of one mebibyte, others end a conversation for good over a picture
+// of more than 8000 pixels or 5 MB.
+TEST_F(ClientQuirks, APictureIsSmallEnoughForEveryClientWhateverTheOperatorAllows) {
+  settings_.image_max_bytes = 16 << 20;
+  v1::FileInfo info;
+  info.set_type(v1::FileInfo::REGULAR);
+  info.set_path("a.jpg");
+  info.set_size(9'000'000);
+  agent_.stat_file.Answer(info);
+  v1::FileChunk head;
+  head.set_data("\xFF\xD8\xFF\xE0 and so on..");  // As many bytes as are asked for.
+  agent_.read_file.Answer({head});
+  agent_.render_image.Fail(absl::InvalidArgumentError("it is damaged"));
+  const std::string body =
+      Ask(ModernCall("present_file", R"("sandbox":"amber-otter-417","path":"a.jpg")")).body;
+  ASSERT_EQ(agent_.render_image.requests().size(), 1u);
+  EXPECT_LE(agent_.render_image.requests()[0].max_px(), 2000u);
+  EXPECT_LE(agent_.render_image.requests()[0].max_bytes() * 4 / 3, 1 << 20) << "as base64";
+  EXPECT_THAT(body, testing::Not(HasSubstr(R"("type":"image")")))
+      << "what can't be decoded isn't sent";
+}
+
 TEST_F(ClientQuirks, ALargeResultIsAnnouncedSoThatClaudeCodeDoesNotCutIt) {
   for (const char* profile : {"conversation", "persistent"}) {
     agent_.get_info.AnswerAlways([profile](const auto&) {

@@ -11,6 +11,26 @@ namespace {
 
 class Handshake : public EndpointTestBase {};
 
+// One bad name or schema makes some clients drop all tools.
+void ExpectNoClientDropsIt(const json::value& tool) {
+  const std::string name(tool.at("name").as_string());
+  SCOPED_TRACE(name);
+  EXPECT_TRUE(std::regex_match(name, std::regex("[a-z0-9_]{1,40}")));
+  EXPECT_FALSE(tool.at("title").as_string().empty());
+  EXPECT_FALSE(tool.at("description").as_string().empty());
+  EXPECT_FALSE(tool.as_object().contains("outputSchema"));
+  const json::object schema = tool.at("inputSchema").as_object();
+  EXPECT_EQ(schema.at("type").as_string(), "object");
+  EXPECT_TRUE(schema.at("properties").is_object());
+  EXPECT_FALSE(schema.at("additionalProperties").as_bool());
+  for (const char* composed : {"anyOf", "oneOf", "allOf", "$ref"}) {
+    EXPECT_FALSE(schema.contains(composed));
+  }
+  for (const char* hint : {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}) {
+    EXPECT_TRUE(tool.at("annotations").at(hint).is_bool()) << hint;
+  }
+}
+
 TEST_F(Handshake, InitializeAgreesOnTheClientsVersionOrTheNewestOlderOne) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"2025-11-25", "2025-11-25"}, {"2025-06-18", "2025-06-18"}, {"2025-03-26", "2025-03-26"},
@@ -45,21 +65,7 @@ TEST_F(Handshake, EveryToolIsListedSoThatNoClientDropsIt) {
     std::vector<std::string> names;
     for (const json::value& tool : tools) {
       names.emplace_back(tool.at("name").as_string());
-      EXPECT_TRUE(std::regex_match(names.back(), std::regex("[a-z0-9_]{1,40}")));
-      EXPECT_FALSE(tool.at("title").as_string().empty());
-      EXPECT_FALSE(tool.at("description").as_string().empty());
-      EXPECT_FALSE(tool.as_object().contains("outputSchema"));
-      const json::object schema = tool.at("inputSchema").as_object();
-      EXPECT_EQ(schema.at("type").as_string(), "object");
-      EXPECT_TRUE(schema.at("properties").is_object());
-      EXPECT_FALSE(schema.at("additionalProperties").as_bool());
-      for (const char* composed : {"anyOf", "oneOf", "allOf", "$ref"}) {
-        EXPECT_FALSE(schema.contains(composed));
-      }
-      for (const char* hint :
-           {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}) {
-        EXPECT_TRUE(tool.at("annotations").at(hint).is_bool()) << hint;
-      }
+      ExpectNoClientDropsIt(tool);
     }
     EXPECT_THAT(names, testing::ElementsAre("run_command", "wait_command", "read_output",
                                             "send_input", "stop_command", "write_file", "read_file",
@@ -68,19 +74,35 @@ TEST_F(Handshake, EveryToolIsListedSoThatNoClientDropsIt) {
   }
 }
 
-// So that a person may allow them always.
-TEST_F(Handshake, ToolsThatOnlyLookSaySo) {
-  const std::set<std::string_view> looking = {"wait_command", "read_output", "read_file",
-                                              "list_files", "sandbox_info"};
-  const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
-  for (const json::value& tool : tools) {
-    const json::object& hints = tool.at("annotations").as_object();
-    const std::string_view name = tool.at("name").as_string();
-    EXPECT_EQ(hints.at("readOnlyHint").as_bool(), looking.count(name) == 1) << name;
-    if (looking.count(name) == 0) continue;
-    EXPECT_FALSE(hints.at("destructiveHint").as_bool()) << name;
-    EXPECT_FALSE(hints.at("openWorldHint").as_bool()) << name;
+// What a model is told before its first call: how a sandbox is named, what stays, and that the
+// person sees nothing of it.
+TEST_F(Handshake, TheInstructionsSayHowToNameASandboxAndHowThePersonSeesAnything) {
+  for (const Reply& reply : {Ask(Legacy("initialize")), Ask(Modern("server/discover"))}) {
+    const std::string text(ResultOf(reply).at("instructions").as_string());
+    for (const char* words :
+         {"one sandbox for each conversation", "new label", "two random words and three random",
+          "exactly this label in every call", "Files below /workspace persist",
+          "Nobody outside can reach a port", "present_file", "as a picture"}) {
+      EXPECT_THAT(text, testing::HasSubstr(words));
+    }
   }
+}
+
+TEST_F(Handshake, TheDescriptionOfRunCommandSaysWhatStaysWhatIsLostAndWhatNobodySees) {
+  const json::array tools = ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
+  const json::value& run = tools.at(0);
+  ASSERT_EQ(run.at("name").as_string(), "run_command");
+  const std::string text(run.at("description").as_string());
+  for (const char* words :
+       {"Files below /workspace persist", "idle for long loses what runs in it first",
+        "packages and files elsewhere", "exported variables don't carry over",
+        "Nobody outside can reach a port", "present_file", "screenshot", "wait_command"}) {
+    EXPECT_THAT(text, testing::HasSubstr(words));
+  }
+  const json::value& sandbox = run.at("inputSchema").at("properties").at("sandbox");
+  const std::string label(sandbox.at("description").as_string());
+  EXPECT_THAT(label, testing::HasSubstr("Make it up once"));
+  EXPECT_THAT(label, testing::HasSubstr("the same label in every call"));
 }
 
 TEST_F(Handshake, ModernListsAreCacheableAndOlderOnesArePlain) {
@@ -159,6 +181,48 @@ class LabelsInTexts : public EndpointTestBase {
 
   EmptyDesk desk_;
 };
+
+// Every tool there is, in both profiles.
+class EveryListing : public LabelsInTexts {
+ protected:
+  json::array ToolsOf(const char* profile) {
+    agent_.get_info.AnswerAlways([profile](const auto&) {
+      v1::Info info = HostFacts();
+      info.set_profile(profile);
+      return info;
+    });
+    clock_.Advance(absl::Hours(1));
+    Ask(Legacy("tools/list"));
+    return ResultOf(Ask(Legacy("tools/list"))).at("tools").as_array();
+  }
+};
+
+TEST_F(EveryListing, HasNoToolForWhichAClientDropsAll) {
+  for (const char* profile : {"conversation", "persistent"}) {
+    const json::array tools = ToolsOf(profile);
+    ASSERT_GE(tools.size(), 15u) << profile;
+    for (const json::value& tool : tools) ExpectNoClientDropsIt(tool);
+  }
+}
+
+// So that a person may allow them always.
+TEST_F(EveryListing, ToolsThatOnlyLookSaySo) {
+  const std::set<std::string_view> looking = {"wait_command", "read_output",  "read_file",
+                                              "list_files",   "sandbox_info", "wait_upload"};
+  for (const char* profile : {"conversation", "persistent"}) {
+    std::size_t seen = 0;
+    for (const json::value& tool : ToolsOf(profile)) {
+      const json::object& hints = tool.at("annotations").as_object();
+      const std::string_view name = tool.at("name").as_string();
+      EXPECT_EQ(hints.at("readOnlyHint").as_bool(), looking.count(name) == 1) << name;
+      if (looking.count(name) == 0) continue;
+      ++seen;
+      EXPECT_FALSE(hints.at("destructiveHint").as_bool()) << name;
+      EXPECT_FALSE(hints.at("openWorldHint").as_bool()) << name;
+    }
+    EXPECT_EQ(seen, looking.size()) << profile;
+  }
+}
 
 // A label that stands anywhere is the label that every model takes.
 TEST_F(LabelsInTexts, NoneHasOneThatAModelCouldCopy) {

@@ -70,6 +70,21 @@ TEST_F(JobTextTest, EachArrivalHasItsWord) {
   }
 }
 
+TEST_F(JobTextTest, WhatARestartOrARebuildingTookIsSaid) {
+  view_.started->set_arrival(v1::JobStarted::RESTARTED);
+  EXPECT_EQ(Text(),
+            "[sandbox amber-otter-417] [restarted] [exit 0]\nnote: the sandbox had been stopped: "
+            "files and packages are kept, its processes have ended");
+  view_.started->set_arrival(v1::JobStarted::REBUILT);
+  EXPECT_EQ(Text(),
+            "[sandbox amber-otter-417] [rebuilt] [exit 0]\nnote: the sandbox had to be made anew: "
+            "files below /workspace are kept, installed packages and everything else are gone");
+  for (const auto arrival : {v1::JobStarted::NEW, v1::JobStarted::WOKEN}) {
+    view_.started->set_arrival(arrival);
+    EXPECT_THAT(Text(), testing::Not(HasSubstr("note: "))) << arrival;
+  }
+}
+
 TEST_F(JobTextTest, ARecentUseIsNotWorthAWord) {
   view_.started->set_last_used_ms(absl::ToUnixMillis(now_ - absl::Minutes(30)));
   EXPECT_EQ(FirstLine(), "[sandbox amber-otter-417] [exit 0]");

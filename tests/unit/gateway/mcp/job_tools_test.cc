@@ -101,6 +101,17 @@ TEST_F(JobToolsTest, TheDeadlineOfARememberedJobIsSaidAgain) {
               HasSubstr("[ends in 800 s]"));
 }
 
+// As after a restart of the gateway: the agent knows it.
+TEST_F(JobToolsTest, TheDeadlineOfAJobThatIsNotRememberedIsAskedOfTheAgent) {
+  agent_.watch_job.Answer({Output(0, "so far\n")});
+  v1::ReadOutputResponse state;
+  state.mutable_job()->set_deadline_ms(absl::ToUnixMillis(clock_.Now() + absl::Seconds(70)));
+  agent_.read_output.Answer(state);
+  EXPECT_THAT(Text("wait_command", StrCat(kJob, R"(,"wait_seconds":0)")),
+              StartsWith(StrCat(kFacts, " [next offset 7] [ends in 70 s]\n")));
+  EXPECT_EQ(agent_.read_output.requests().size(), 1u);
+}
+
 TEST_F(JobToolsTest, AJobThatIsNotRememberedIsShownFromItsStart) {
   agent_.watch_job.Answer({Output(0, "all of it\n"), Exited(0)});
   EXPECT_EQ(Text("wait_command", kJob),

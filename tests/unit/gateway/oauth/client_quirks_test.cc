@@ -93,6 +93,22 @@ TEST_F(OauthClientQuirks, AClientThatIsNotKnownAnyMoreIsToldSoThatItRegistersAga
   EXPECT_EQ(ErrorOf(answer), "invalid_client");
 }
 
+// Bursts of up to 76 s were seen, each with the token that all of them had.
+TEST_F(OauthClientQuirks, ClientsRefreshInParallelAndNoneOfThemIsSignedOut) {
+  StartServer();
+  const std::string client = Client();
+  const Tokens tokens = SignedIn(client);
+  std::vector<Tokens> refreshed;
+  for (int i = 0; i < 5; ++i) {
+    refreshed.push_back(TokensOf(PostForm("/token", Refreshing(client, tokens.refresh))));
+    clock_.Advance(absl::Seconds(19));
+  }
+  for (const Tokens& one : refreshed) {
+    EXPECT_EQ(one.refresh, refreshed.front().refresh);
+    EXPECT_EQ(CallStatus(one.access), 200);
+  }
+}
+
 TEST_F(OauthClientQuirks, ARefreshTokenComesToWhoDidNotAskToStay) {
   StartServer();
   const std::string client = Client();
