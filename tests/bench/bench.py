@@ -10,7 +10,15 @@ import tls_rows
 import transfer_rows
 from stack import Stack
 
-ALL = rows.ALL | tls_rows.ALL | transfer_rows.ALL
+# In the order in which the table is read: commands, requests, transfers, sandboxes, memory.
+ORDER = (
+    "command-vs-spawn", "command-vs-podman-exec", "command-vs-fastmcp", "command-vs-fastmcp-16", "job-overhead-1", "job-overhead-32",
+    "output-rate", "idle-200", "one-byte-writer", "one-byte-neighbour", "tools-list-rps", "tools-list-rps-fastmcp", "tool-rps",
+    "hop-cost", "tls-handshakes", "download-sendfile", "download-grpc", "download-small", "upload", "cold-pool", "cold-run", "thaw",
+    "stopped", "rss-gateway", "rss-agent", "rss-init", "rss-streams", "rss-slow-readers", "known-500", "start-gateway",
+)
+ROWS = rows.ALL | tls_rows.ALL | transfer_rows.ALL
+ALL = {name: ROWS[name] for name in ORDER} | ROWS
 
 
 def spread(values):

@@ -23,8 +23,10 @@ class Demo:
 
     def __enter__(self):
         self.output = open(pathlib.Path(self.folder.name) / "output", "w+b")
+        # A shell in the background ignores SIGINT, and so would all that comes of it.
         self.process = subprocess.Popen([SCRIPT, *self.options], env=self.environment, stdin=subprocess.DEVNULL,
-                                        stdout=self.output, stderr=self.output)
+                                        stdout=self.output, stderr=self.output,
+                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         return self
 
     def __exit__(self, *_):
@@ -39,8 +41,8 @@ class Demo:
         return self
 
     def said(self):
-        self.output.seek(0)
-        return self.output.read().decode()
+        # Not by our own descriptor: whoever writes shares its position.
+        return (pathlib.Path(self.folder.name) / "output").read_text()
 
     def wait(self, seconds=FIRST_START_SECONDS):
         return self.process.wait(timeout=seconds)

@@ -1,9 +1,11 @@
 """README's first command: what it shows, what it writes for others to read, and that it takes everything down with it."""
 
+import contextlib
 import errno
 import json
 import os
 import pathlib
+import pwd
 import re
 import secrets
 import signal
@@ -84,6 +86,30 @@ def client(running):
 
 def test_a_second_start_takes_seconds(running):
     assert running.seconds < SECOND_START_SECONDS
+
+
+def test_what_a_person_needs_to_connect_is_on_the_screen(running):
+    ready = running.assignments()
+    url, key = ready["SANDKEEP_URL"], ready["SANDKEEP_KEY"]
+    wait_for("the words", lambda: "Press Ctrl-C to stop." in running.said(), 60)
+    said = running.said()
+    assert re.search(rf"^ +URL +{re.escape(url)}$", said, re.MULTILINE)
+    assert re.search(rf"^ +access key +{re.escape(key)}$", said, re.MULTILINE)
+    for_json = json.loads(said[said.index('{"mcpServers"'):said.index("For Claude Code:")])
+    server = for_json["mcpServers"]["sandkeep"]
+    assert (server["url"], server["headers"]) == (url, {"Authorization": f"Bearer {key}"})
+    assert f"claude mcp add --transport http sandkeep {url}" in said
+
+
+def test_each_process_runs_as_its_own_user(running, client):
+    client.output("users", "true")
+    owners = {}
+    for pid, _ in started_by(running):
+        with contextlib.suppress(OSError):
+            program = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()
+            if program.startswith(str(STATE / "bin")):
+                owners[pathlib.Path(program).name] = pwd.getpwuid(pathlib.Path(f"/proc/{pid}").stat().st_uid).pw_name
+    assert owners["sandkeep-gateway"] == "sandkeep-gw" and owners["sandkeep-agent"] == "sandkeep", owners
 
 
 def test_the_ready_file_is_its_owners_alone_and_has_keys_of_two_principals(running, client):
@@ -176,7 +202,7 @@ def refuses_connections(client):
 
 
 def test_sigterm_ends_everything_that_it_started(running, client):
-    """The last one here: the others' demo is what it ends."""
+    """The last but one: the others' demo is what it ends."""
     client.output("last", "sleep 1000 & echo up")
     mine = started_by(running)
     assert containers() and len(mine) > 4 and not refuses_connections(client)
@@ -185,3 +211,17 @@ def test_sigterm_ends_everything_that_it_started(running, client):
     assert containers() == []
     wait_for("its processes to go", lambda: not still_there(mine), 10)
     assert refuses_connections(client)
+
+
+def test_so_does_a_ctrl_c():
+    with Demo().with_ready_file() as demo:
+        ready = demo.wait_until_ready()
+        with McpClient(ready["SANDKEEP_URL"], ready["SANDKEEP_KEY"]) as client:
+            client.output("last", "sleep 1000 & echo up")
+            mine = started_by(demo)
+            assert containers() and len(mine) > 4
+            demo.process.send_signal(signal.SIGINT)
+            assert demo.wait(60) == 130, demo.said()
+            assert containers() == []
+            wait_for("its processes to go", lambda: not still_there(mine), 10)
+            assert refuses_connections(client)

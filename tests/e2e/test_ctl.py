@@ -1,11 +1,20 @@
 """sandkeepctl: what an operator asks the agent, without the gateway."""
 
 import json
+import re
 import subprocess
 
 import pytest
 from mcp_client import McpClient
-from stack import Stack, as_user
+from stack import EXECUTABLES, ROOT, Stack, as_user
+
+
+@pytest.mark.parametrize("program", EXECUTABLES)
+def test_each_program_says_its_version_and_asks_nobody(stack, program):
+    version = re.search(r"project\(sandkeep VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    done = subprocess.run([stack.state / "bin" / program, "--version"], env={}, cwd="/", stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{program} {version}\n", "")
 
 
 def as_json(stack, *arguments):

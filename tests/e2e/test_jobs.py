@@ -377,6 +377,24 @@ def test_the_last_twenty_commands_are_listed_by_their_first_eighty_characters(al
     assert [line.split(" printed ")[1].partition(": ")[2] for line in listed] == [command[:80] for command in reversed(commands[-20:])]
 
 
+def test_what_a_command_printed_outlives_its_container(stack, alice, label):
+    """One that had ended and one that was running when the container was removed."""
+    ended = alice.run(label, "seq 1 40000; exit 9")
+    running = field(alice.run(label, "echo begun; sleep 1000", wait_seconds=1), "job")
+    principal = next(row["principal"] for row in json.loads(stack.ctl("--json", "ls").stdout)["sandboxes"] if row["label"] == label)
+    stack.ctl("rm", principal, label)
+
+    def expect_both_whole():
+        first = alice.call("read_output", sandbox=label, job=field(ended, "job"), offset=0)
+        assert first.exit_code == 9 and first.output.startswith("1\n2\n3\n"), first.first_line
+        cut = alice.call("wait_command", sandbox=label, job=running, offset=0)
+        assert "[cause removed]" in cut.first_line and cut.output == "begun\n", cut
+    expect_both_whole()
+    # A new container in its place changes nothing of that.
+    assert "[rebuilt]" in alice.run(label, "true").first_line
+    expect_both_whole()
+
+
 def test_a_killed_gateway_loses_no_command(stack, label):
     with McpClient(stack.url, stack.key) as client:
         job = field(client.run(label, "echo one; sleep 3; echo two", wait_seconds=1), "job")

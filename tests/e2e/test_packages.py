@@ -1,6 +1,9 @@
 """Packages installed as a model would type it, and what it is told where that goes wrong."""
 
+import concurrent.futures
+
 import pytest
+from mcp_client import McpClient
 from stack import wait_for
 from test_jobs import field
 
@@ -17,6 +20,52 @@ def test_two_installs_at_once_both_work(alice, label):
     result = alice.run(label, "(apt-get install bc >/tmp/a 2>&1; echo a$?) & (apt-get install dc >/tmp/b 2>&1; echo b$?) & "
                               "wait", timeout_seconds=300)
     assert sorted(result.output.split()) == ["a0", "b0"], result
+
+
+def test_two_calls_that_install_at_once_both_work(stack, label):
+    """As a model makes them: each by itself, each with its own update."""
+    def install(package):
+        with McpClient(stack.url, stack.key) as client:
+            return client.run(label, f"apt-get update && apt-get install {package}", timeout_seconds=300, wait_seconds=280)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(install, ("bc", "dc")))
+    assert [result.exit_code for result in results] == [0, 0], results
+
+
+IMAGE_TOOLS = "bash cat curl git jq rg fdfind fd less ps file nano python3 pip tar zip unzip xz gcc g++ make wget"
+
+
+def test_what_the_image_has_is_there(alice, shared_label):
+    missing = alice.run(shared_label, f"for tool in {IMAGE_TOOLS}; do command -v $tool >/dev/null || echo $tool; done")
+    assert missing.output == "", missing
+    alice.output(shared_label, "python3 -m venv /tmp/venv && test -s /etc/ssl/certs/ca-certificates.crt")
+    assert alice.output(shared_label, "cat /etc/debian_version") != ""
+
+
+def test_apt_asks_nothing_waits_for_its_lock_and_tries_again(alice, shared_label):
+    settings = alice.output(shared_label, "apt-config dump").splitlines()
+    for line in ('APT::Get::Assume-Yes "true";', 'DPkg::Lock::Timeout "120";', 'Acquire::Retries "3";',
+                 'DPkg::Options:: "--force-confold";'):
+        assert line in settings, line
+
+
+CONFIGURED = """
+for version in 1 2; do
+  mkdir -p /tmp/c$version/DEBIAN /tmp/c$version/etc
+  printf 'Package: configured\\nVersion: %s\\nArchitecture: all\\nMaintainer: a <a@b>\\nDescription: c\\n' $version \
+    >/tmp/c$version/DEBIAN/control
+  echo /etc/configured >/tmp/c$version/DEBIAN/conffiles
+  echo packaged $version >/tmp/c$version/etc/configured
+  dpkg-deb --root-owner-group --build /tmp/c$version /tmp/c$version.deb >/dev/null
+done
+"""
+
+
+def test_a_configuration_that_was_changed_is_kept_and_nobody_is_asked(alice, label):
+    alice.output(label, CONFIGURED)
+    alice.output(label, "apt-get install /tmp/c1.deb && echo mine >/etc/configured", timeout_seconds=60)
+    alice.output(label, "apt-get install /tmp/c2.deb", timeout_seconds=60)
+    assert alice.output(label, "cat /etc/configured; dpkg-query -W -f '${Version}' configured") == "mine\n2"
 
 
 def note_of(result):

@@ -3,11 +3,13 @@
 import concurrent.futures
 import contextlib
 import http.client
+import json
 import os
 import shutil
 import ssl
 import subprocess
 import threading
+import urllib.parse
 
 import pytest
 from mcp_client import McpClient
@@ -139,6 +141,21 @@ def test_every_answer_says_that_only_https_is_spoken_here(encrypted):
     base = f"https://{NAME}:{encrypted.port}"
     for path in ("/healthz", "/mcp", "/dl/x", "/absent"):
         assert "strict-transport-security: max-age=31536000" in curl(encrypted, base + path).lower(), path
+
+
+def test_the_sign_in_cookie_is_this_hosts_alone_and_the_issuer_is_https(encrypted):
+    redirect = "https://app.example.com/callback"
+    with TlsClient(encrypted) as client:
+        asked = json.dumps({"redirect_uris": [redirect], "token_endpoint_auth_method": "none"})
+        registered = client.send("POST", "/register", asked, {"Content-Type": "application/json"}).message
+        query = urllib.parse.urlencode({"response_type": "code", "client_id": registered["client_id"], "redirect_uri": redirect,
+                                        "code_challenge": "A" * 43, "code_challenge_method": "S256"})
+        page = client.send("GET", f"/authorize?{query}")
+        issuer = client.send("GET", "/.well-known/oauth-authorization-server").message["issuer"]
+    assert page.status == 200, page.body
+    cookie = page.headers["set-cookie"]
+    assert cookie.startswith("__Host-sandkeep-sign-in=") and "; Secure" in cookie and "; Path=/" in cookie, cookie
+    assert issuer == f"https://{NAME}:{encrypted.port}"
 
 
 def test_a_request_in_the_clear_is_told_so(encrypted):

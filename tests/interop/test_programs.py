@@ -46,18 +46,26 @@ def test_the_inspector_signs_in(alice, stack, shared_label):
     assert HELLO in call_by_inspector(alice, shared_label, stack.url, "--transport", "http")
 
 
-def test_mcp_remote_carries_calls_of_a_local_client(alice, stack, shared_label):
-    bridge = [program_of("mcp-remote"), stack.url, "--allow-http", "--transport", "http-only", "--header", alice.header]
+def call_by_mcp_remote(person, shared_label, url, *how):
+    """A local client that knows no HTTP, over the bridge."""
+    bridge = ["--", program_of("mcp-remote"), url, "--allow-http", "--transport", "http-only", *how]
+    target = ["--cli", "--transport", "stdio", "--format", "json"]
+    assert "run_command" in person.run("inspector", *target, "--method", "tools/list", *bridge)
     arguments = json.dumps({"sandbox": shared_label, "command": COMMAND})
-    said = alice.run("inspector", "--cli", "--transport", "stdio", "--method", "tools/call", "--tool-name", "run_command",
-                     "--tool-args-json", arguments, "--format", "json", "--", *bridge)
-    assert HELLO in said
+    return person.run("inspector", *target, "--method", "tools/call", "--tool-name", "run_command", "--tool-args-json", arguments,
+                      *bridge)
 
 
-def test_mcp_remote_signs_in(alice, stack):
+def test_mcp_remote_carries_calls_of_a_local_client(alice, stack, shared_label):
+    assert HELLO in call_by_mcp_remote(alice, shared_label, stack.url, "--header", alice.header)
+
+
+def test_mcp_remote_signs_in(alice, stack, shared_label):
     # It ends with its input, whatever it is doing.
     said = alice.read_until("run_command", "mcp-remote-client", stack.url, "--allow-http", "--transport", "http-only")
     assert "run_command" in said
+    # What it got is kept in its person's home.
+    assert HELLO in call_by_mcp_remote(alice, shared_label, stack.url)
 
 
 def test_mcporter_lists_and_calls(alice, stack, shared_label):
@@ -131,6 +139,7 @@ def test_claude_code_signs_in(alice, stack, shared_label):
 
 def call_by_codex(person, shared_label):
     with CodexServer(person) as server:
+        assert "run_command" in str(server.ask("mcpServerStatus/list"))
         return str(server.call("n", "run_command", sandbox=shared_label, command=COMMAND))
 
 
