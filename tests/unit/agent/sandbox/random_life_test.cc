@@ -81,7 +81,8 @@ class RandomLifeTest : public AgentTest {
   // ` label=state` of each, as in SandboxState.
   std::string States() {
     std::string states;
-    for (const SandboxSnapshot& sandbox : *Wait(manager().List(alice_))) {
+    const auto listed = Wait(manager().List(alice_));
+    for (const SandboxSnapshot& sandbox : *listed) {
       StrAppend(&states, " ", sandbox.label.text(), "=", static_cast<int>(sandbox.state));
     }
     return states;
