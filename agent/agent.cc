@@ -155,8 +155,7 @@ void AwaitRecovery(std::future<absl::Status>& recovering) {
     Log(Severity::kWarning, "agent.recover", {{"why", "the engine hasn't answered yet"}});
     return;
   }
-  const absl::Status recovered = recovering.get();
-  if (!recovered.ok()) Log(Severity::kError, "agent.recover", {{"why", recovered}});
+  recovering.get().IgnoreError();  // It says why.
 }
 
 void StopOrSay(asio::io_context& io, SandboxManager& manager) {
@@ -177,7 +176,7 @@ absl::Status RunAgent(const AgentSettings& settings) {
 
   ASSIGN_OR_RETURN(const ManagerLimits limits, LimitsFor(state, settings.limits));
 
-  const ReserveKeeper reserve(state.path());
+  const ReserveKeeper reserve(state.path(), limits.min_free_bytes);
   asio::io_context io(kAgentThreads);
   EndSignal end(io);
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(state.path()));
@@ -202,9 +201,14 @@ absl::Status RunAgent(const AgentSettings& settings) {
   options.imager_path = settings.imager_path;
   HostFacts facts = settings.facts(instance);
   facts.principal_disk_bytes = limits.principal_disk_bytes;
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<AgentServer> server,
-      StartAgentServer(io.get_executor(), *manager, std::move(facts), std::move(options)));
+  absl::StatusOr<std::unique_ptr<AgentServer>> started =
+      StartAgentServer(io.get_executor(), *manager, std::move(facts), std::move(options));
+  if (!started.ok() && recovering.valid()) {
+    // What still asks the engine uses all that a return would destroy, and may hang for long.
+    Log(Severity::kError, "agent.not_served", {{"why", started.status()}});
+    std::_Exit(EXIT_FAILURE);
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<AgentServer> server, std::move(started));
   Log(Severity::kInfo, "agent.listening",
       {{"socket", settings.socket_path}, {"version", SANDKEEP_VERSION}});
   if (const absl::Status told = Notify("READY=1"); !told.ok()) {
@@ -216,6 +220,8 @@ absl::Status RunAgent(const AgentSettings& settings) {
   Log(Severity::kInfo, "agent.stopping", {{"signal", signal}});
   Notify("STOPPING=1").IgnoreError();
   const bool stops = signal == kStopSandboxes;
+  // Of what isn't known yet nothing would be stopped. The alarm bounds it.
+  if (stops && recovering.valid()) recovering.wait();
   // Before calls that are open are waited for, since some of them wait for the engine; and behind
   // them, since one may have started a sandbox.
   if (stops) StopOrSay(io, *manager);

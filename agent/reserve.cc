@@ -35,7 +35,7 @@ absl::StatusOr<DiskRoom> RoomOf(const UniqueFd& file) {
 
 }  // namespace
 
-absl::StatusOr<Reserve> Reserve::Open(const std::string& state_dir) {
+absl::StatusOr<Reserve> Reserve::Open(const std::string& state_dir, std::int64_t floor) {
   const std::string path = StrCat(state_dir, "/reserve");
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return ErrnoStatus(errno, path);
@@ -46,9 +46,14 @@ absl::StatusOr<Reserve> Reserve::Open(const std::string& state_dir) {
   // Whole slices are whole blocks.
   constexpr std::int64_t kStep = kReserveSlices * 4096;
   const std::int64_t whole = std::min(kReserveBytes, room.all / kReserveShare) / kStep * kStep;
-  Reserve reserve(std::move(file), whole, std::min<std::int64_t>(before.st_size, whole));
-  // What an earlier agent held, or a larger disk had.
-  RETURN_IF_ERROR(reserve.SetFree(before.st_size - reserve.held_));
+  // As on a RAM disk without a limit, whose size is 0.
+  if (whole <= 0) return absl::UnimplementedError("this file system has no room to set aside");
+  // Of an earlier agent's, perhaps on a larger disk. What a backup brought back has holes instead.
+  const bool holds = before.st_blocks * 512 >= before.st_size;
+  const std::int64_t held = holds ? std::min<std::int64_t>(before.st_size, whole) : 0;
+  if (::ftruncate(file.get(), held) != 0) return ErrnoStatus(errno, path);
+  Reserve reserve(std::move(file), whole, held);
+  reserve.floor_ = floor;
   RETURN_IF_ERROR(reserve.Look());
   return reserve;
 }
@@ -57,7 +62,7 @@ absl::Status Reserve::Look() {
   ASSIGN_OR_RETURN(const DiskRoom room, RoomOf(file_));
   const std::int64_t slice = whole_ / kReserveSlices;
   if (room.free < slice) return SetFree(std::min(slice, held_));
-  const std::int64_t spare = room.free - kReserveMargin * slice;
+  const std::int64_t spare = room.free - std::max(kReserveMargin * slice, floor_);
   return Hold(std::min(spare, whole_ - held_) / slice * slice);
 }
 
@@ -75,19 +80,18 @@ absl::Status Reserve::Hold(std::int64_t bytes) {
     return absl::OkStatus();
   }
   const int error = errno;
-  // Somebody was quicker. What it has got of it would be neither held nor free.
-  if (error == ENOSPC || error == EINTR) {
-    return ::ftruncate(file_.get(), held_) == 0 ? absl::OkStatus()
-                                                : ErrnoStatus(errno, "the reserve");
-  }
+  // What it has got of it would be neither held nor free.
+  if (::ftruncate(file_.get(), held_) != 0) return ErrnoStatus(errno, "the reserve");
+  // Somebody was quicker.
+  if (error == ENOSPC || error == EINTR) return absl::OkStatus();
   if (error == EOPNOTSUPP) {
     return absl::UnimplementedError("this file system can't set room aside");
   }
   return ErrnoStatus(error, "the reserve");
 }
 
-ReserveKeeper::ReserveKeeper(const std::string& state_dir) {
-  absl::StatusOr<Reserve> reserve = Reserve::Open(state_dir);
+ReserveKeeper::ReserveKeeper(const std::string& state_dir, std::int64_t floor) {
+  absl::StatusOr<Reserve> reserve = Reserve::Open(state_dir, floor);
   if (reserve.ok()) {
     Spawn(thread_.get_executor(), "reserve", Keep(*std::move(reserve)));
   } else {
@@ -101,14 +105,19 @@ ReserveKeeper::~ReserveKeeper() {
 }
 
 boost::asio::awaitable<void> ReserveKeeper::Keep(Reserve reserve) {
+  bool complained = false;
   for (;;) {
     co_await Pause(kReserveInterval);
     const std::int64_t before = reserve.held();
     const absl::Status looked = reserve.Look();
     if (!looked.ok()) {
-      Log(Severity::kWarning, "reserve.ended", {{"why", looked}});
-      co_return;
+      // What is held would be lost to everybody if nobody looked any more.
+      if (!std::exchange(complained, true)) {
+        Log(Severity::kWarning, "reserve.stuck", {{"why", looked}});
+      }
+      continue;
     }
+    complained = false;
     const std::int64_t held = reserve.held();
     if (held < before) {
       Log(Severity::kWarning, "reserve.used",

@@ -34,7 +34,8 @@ inline constexpr std::chrono::milliseconds kReserveInterval{1000};
 class Reserve {
  public:
   // Holds what there is room for. Unimplemented: this file system can't hold room.
-  static absl::StatusOr<Reserve> Open(const std::string& state_dir);
+  // Of what must stay free for others, `floor`, it takes nothing.
+  static absl::StatusOr<Reserve> Open(const std::string& state_dir, std::int64_t floor = 0);
 
   // Sets free or takes, as the disk is now.
   absl::Status Look();
@@ -51,12 +52,13 @@ class Reserve {
   UniqueFd file_;
   std::int64_t whole_;
   std::int64_t held_;
+  std::int64_t floor_ = 0;
 };
 
 // Looks every kReserveInterval as long as it lives. Without a reserve the agent runs all the same.
 class ReserveKeeper {
  public:
-  explicit ReserveKeeper(const std::string& state_dir);
+  ReserveKeeper(const std::string& state_dir, std::int64_t floor);
   ~ReserveKeeper();
 
  private:

@@ -165,8 +165,11 @@ absl::Status CheckRunRoot(const std::string& state_dir, const std::string& run_r
                "XDG_RUNTIME_DIR to one"));
   }
   const std::string path = StrCat(state_dir, "/run-root");
-  ASSIGN_OR_RETURN(const std::string first,
-                   ReadOrMake(path, StrCat(run_root, "\n"), kMaxRunRootBytes));
+  const absl::StatusOr<std::string> known =
+      ReadOrMake(path, StrCat(run_root, "\n"), kMaxRunRootBytes);
+  // A full disk: a later start writes it down.
+  if (absl::IsResourceExhausted(known.status())) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string first, known);
   if (first == StrCat(run_root, "\n")) return absl::OkStatus();
   const std::string_view before = std::string_view(first).substr(0, first.find('\n'));
   return absl::FailedPreconditionError(

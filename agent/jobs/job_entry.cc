@@ -1,6 +1,7 @@
 #include "agent/jobs/job_entry.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <utility>
@@ -196,6 +197,7 @@ void JobEntry::Stop(int signal, absl::Duration grace, bool cancel) {
   if (!timers_ || gone_) return;
   if (cancel && !exit_ && !stopped_as_) stopped_as_ = Ending::kCancelled;
   killed_by_caller_ = killed_by_caller_ || signal == SIGKILL;
+  sent_ = signal;
   if (signal == SIGKILL) return Kill();
   owner_->SignalTree(row_.id, signal);
   if (grace <= absl::ZeroDuration()) return;
@@ -284,8 +286,10 @@ void JobEntry::OnQuiet() {
 Outcome JobEntry::JudgeExit() const {
   if (!exit_) return OutcomeOfWaitStatus(SIGKILL, true);
   if (exit_->supervisor_lost) return OutcomeOfLostSupervisor();
-  const bool asked = killed_by_caller_ || stopped_as_.has_value();
-  Outcome outcome = OutcomeOfWaitStatus(exit_->wait_status, asked);
+  const int status = exit_->wait_status;
+  const bool sent = WIFSIGNALED(status) && WTERMSIG(status) == sent_;
+  const bool asked = killed_by_caller_ || stopped_as_.has_value() || sent;
+  Outcome outcome = OutcomeOfWaitStatus(status, asked);
   if (asked || owner_ == nullptr) return outcome;
   return WithKernelCause(std::move(outcome), counts_at_start_, owner_->Counts(), !company_);
 }

@@ -199,6 +199,7 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   bool recorded_ = false;
   bool settled_told_ = false;
   bool killed_by_caller_ = false;
+  int sent_ = 0;  // The last signal that we sent it.
   bool waiting_ = false;
   // When its time was over: what its end does isn't what it did.
   bool waited_at_deadline_ = false;

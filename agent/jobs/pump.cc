@@ -14,6 +14,9 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+// Or the last bytes of a command would need more than one turn.
+static_assert(kSpliceTurnBytes >= kWidePipeBytes);
+
 // What a turn finds of a writer that fills its wide pipe before a pause is over, and would wait.
 constexpr std::int64_t kOverfullPipeBytes = kWidePipeBytes / 2;
 

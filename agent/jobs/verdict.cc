@@ -35,7 +35,12 @@ std::string_view RemedyOf(int signal) {
     case SIGABRT:
       return "the program gave up by itself: its last lines say why";
     case SIGSYS:
-      return "it used a system call that sandboxes don't allow: look for an option without it";
+      return "a system call was refused to it by a filter of its own, or because it is a 32-bit "
+             "program: look for an option without that filter, or a 64-bit build";
+    case SIGALRM:
+    case SIGVTALRM:
+    case SIGPROF:
+      return "most likely a timer that it had set itself ended it: allow it more time there";
     case SIGPIPE:
       return "it wrote to a pipe that nobody reads any more: let the reader take all, or stop it "
              "at what you need";
@@ -43,8 +48,9 @@ std::string_view RemedyOf(int signal) {
     case SIGXFSZ:
       return "a limit that was set by ulimit ended it: raise that";
     default:
-      return "something that runs in this sandbox sent it that signal: see what kills by name or "
-             "by group";
+      return "a caller, or something that runs in this sandbox, sent it that signal: see what "
+             "kills "
+             "by name or by group";
   }
 }
 

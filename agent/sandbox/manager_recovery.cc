@@ -49,8 +49,9 @@ Async<void> Manager::RecoverHere() {
     if (watches) Spawn(strand_, "manager.disk", WatchDisk());
     if (limits_.file_ttl != absl::InfiniteDuration()) Spawn(strand_, "manager.cleanup", CleanUp());
     pool_.Fill();
-  } else if (!std::exchange(retrying_, true)) {
-    Spawn(strand_, "manager.retry", RetryRecovery());
+  } else {
+    Log(Severity::kError, "recover.failed", {{"why", recovered}});
+    if (!std::exchange(retrying_, true)) Spawn(strand_, "manager.retry", RetryRecovery());
   }
   co_return recovered;
 }
@@ -65,8 +66,7 @@ boost::asio::awaitable<void> Manager::RetryRecovery() {
   while (!Ready().ok()) {
     timer.expires_after(kRecoveryRetry);
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-    const absl::Status recovered = co_await RecoverHere();
-    if (!recovered.ok()) Log(Severity::kWarning, "recover.failed", {{"why", recovered}});
+    (co_await RecoverHere()).IgnoreError();  // It says why.
   }
 }
 

@@ -78,8 +78,10 @@ Async<void> Sandbox::ThawNowHere() {
   // Or it would be as idle as before, and be frozen again at once.
   last_call_ = context_.clock.Steady();
   Publish();
-  // A waking that is under way may fail, and the next try be minutes away.
-  if (resting_ > 0 || state_ == SandboxState::kStarting) co_await lock_.Acquire();
+  // A waking that is under way may fail, and the next try be minutes away. In one that is only
+  // being made, or started again, nothing waits to go on.
+  const bool waits = jobs_->running() > 0 || jobs_->left_behind() > 0;
+  if (resting_ > 0 || (waits && state_ == SandboxState::kStarting)) co_await lock_.Acquire();
   if (state_ != SandboxState::kFrozen) co_return absl::OkStatus();
   co_return (co_await EnsureRunning()).status();
 }

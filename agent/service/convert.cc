@@ -272,6 +272,11 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   capacity->set_sandboxes_warm(info.warm);
   capacity->set_memory_reserve_bytes(facts.memory_reserve_bytes);
 
+  for (const std::string& problem : info.engine.problems) message->add_problems(problem);
+  for (const std::string& warning : info.warnings) message->add_warnings(warning);
+
+  // An engine that hasn't answered says nothing of what this host can't do.
+  if (info.engine.engine.empty()) return;
   v1::Capability* const cgroup = message->add_capabilities();
   cgroup->set_name("cgroup_v2");
   cgroup->set_available(info.engine.cgroup_v2);
@@ -283,9 +288,6 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   network->set_name("network");
   network->set_available(info.engine.network != "none");
   network->set_detail(info.engine.network);
-
-  for (const std::string& problem : info.engine.problems) message->add_problems(problem);
-  for (const std::string& warning : info.warnings) message->add_warnings(warning);
 }
 
 }  // namespace sandkeep

@@ -196,7 +196,8 @@ def test_what_was_acknowledged_outlives_every_death_of_either_process():
     with Stack({"SANDBOX_MAX": "16"}) as stack:
         workers = []
         try:
-            workers += [kind(stack, over) for kind in (Commands, Commands, Files, Pieces, Keys, SignIns)]
+            for kind in (Commands, Commands, Files, Pieces, Keys, SignIns):
+                workers.append(kind(stack, over))
             for _ in range(DEATHS):
                 time.sleep(chance.uniform(0, 1))  # Any moment.
                 kill_one(stack, chance)

@@ -16,6 +16,7 @@ FAKE = """#!/bin/bash
 case $(cat {mode} 2>/dev/null) in
   "") exec /usr/bin/podman "$@" ;;
   hangs) touch {mode}.asked; exec sleep 1000 ;;
+  waits) touch {mode}.asked; while [[ -e {mode} ]]; do sleep 0.1; done; exec /usr/bin/podman "$@" ;;
   prints-garbage) head -c 5000 /dev/urandom; exit 0 ;;
   says-nothing) exit 0 ;;
   *) echo "Error: by order of the test" >&2; exit $(cat {mode}) ;;
@@ -119,6 +120,25 @@ def test_an_agent_that_starts_while_its_engine_hangs_says_so_and_goes_on_when_it
             file.unlink()
         os.kill(hanging, signal.SIGKILL)
         wait_for("it to know its sandboxes", lambda: stack.ctl("ls", check=False).returncode == 0, 30)
+        assert client.output(label, "cat file") == "kept\n"
+
+
+def test_a_stop_of_all_sandboxes_while_stock_is_taken_waits_for_what_there_is(failing, label):
+    stack, file = failing
+    with McpClient(stack.url, stack.key) as client:
+        client.output(label, "echo kept >file")
+        stack.kill_agent()
+        try:
+            file.write_text("waits")
+            stack.start_agent()
+            stack.agent.send_signal(signal.SIGUSR1)
+            time.sleep(1)  # It knows of none yet.
+            assert stack.agent.poll() is None
+        finally:
+            file.unlink()
+        assert stack.agent.wait(timeout=60) == 0
+        assert {row["State"] for row in stack.containers().values()} == {"exited"}
+        stack.start_agent()
         assert client.output(label, "cat file") == "kept\n"
 
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 # Least exposed is 0, most 10.
-MOST_EXPOSED = {"sandkeep-gateway.service": 1.5, "sandkeep-agent.service": 6.0, "sandkeep-gc.service": 2.5,
+MOST_EXPOSED = {"sandkeep-gateway.service": 1.5, "sandkeep-agent.service": 4.8, "sandkeep-gc.service": 2.5,
                 "sandkeep-netdeny.service": 2.0}
 # Without what older versions of systemd can't do for the agent.
 MOST_EXPOSED_WITH_OLD_SYSTEMD = 6.8

@@ -125,6 +125,31 @@ TEST_F(ReserveTest, OneThatASmallerDiskCantHaveIsMadeSmaller) {
   EXPECT_EQ(info.st_size, reserve->whole());
 }
 
+// As a backup brings it back.
+TEST_F(ReserveTest, OneThatIsAllHolesIsHeldAnew) {
+  const UniqueFd file(::open(StrCat(dir_, "/reserve").c_str(), O_WRONLY | O_CREAT, 0600));
+  ASSERT_EQ(::ftruncate(file.get(), 1 << 20), 0);
+  const std::int64_t free = Free();
+  const auto reserve = Reserve::Open(dir_);
+  ASSERT_TRUE(reserve.ok()) << reserve.status();
+  EXPECT_EQ(reserve->held(), reserve->whole());
+  EXPECT_EQ(free - Free(), reserve->whole());
+}
+
+TEST_F(ReserveTest, OfWhatMustStayFreeForOthersNothingIsTaken) {
+  const std::int64_t floor = Free() - 3 * kSlice;
+  const auto reserve = Reserve::Open(dir_, floor);
+  ASSERT_TRUE(reserve.ok()) << reserve.status();
+  EXPECT_EQ(reserve->held(), 3 * kSlice);
+  EXPECT_GE(Free(), floor);
+}
+
+TEST_F(ReserveTest, AFileSystemWithoutASizeHasNone) {
+  ASSERT_EQ(::mount("ramfs", dir_.c_str(), "ramfs", 0, nullptr), 0);
+  EXPECT_TRUE(absl::IsUnimplemented(Reserve::Open(dir_).status()));
+  ::umount2(dir_.c_str(), MNT_DETACH);
+}
+
 TEST_F(ReserveTest, AFullDiskHasNoneAndGetsOne) {
   Fill();
   auto reserve = Reserve::Open(dir_);

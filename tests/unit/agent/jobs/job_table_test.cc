@@ -18,6 +18,16 @@ TEST_F(JobsTest, TellsWhatACommandPrintedAndHowItEnded) {
   EXPECT_EQ(seen.outcome->left_behind, 0);
 }
 
+TEST_F(JobsTest, ASignalThatACallerSentIsBlamedOnNobodyElse) {
+  const JobId id = Start(Command("echo on; exec sleep 1000"));
+  AwaitOutput(id, 3);
+  ASSERT_TRUE(Await(table_->Signal(id, SIGUSR1, absl::ZeroDuration(), false)).ok());
+  const Seen seen = Watch(id);
+  EXPECT_EQ(seen.outcome->ending, Ending::kSignalled);
+  EXPECT_EQ(seen.outcome->code, SIGUSR1);
+  EXPECT_EQ(seen.outcome->remedy, "");
+}
+
 TEST_F(JobsTest, AnUnknownCommandIs127) {
   EXPECT_EQ(ShellExitCode(*Run("no-such-program").outcome), 127);
 }

@@ -77,10 +77,10 @@ TEST(VerdictTest, AKillThatTheKernelDidNotCountIsSomebodys) {
 TEST(VerdictTest, EverySignalThatNobodyAskedForNamesItsRemedy) {
   const std::pair<int, std::string_view> kCases[] = {{SIGSEGV, "run it under a debugger"},
                                                      {SIGABRT, "its last lines say why"},
-                                                     {SIGSYS, "an option without it"},
+                                                     {SIGSYS, "a 64-bit build"},
                                                      {SIGPIPE, "let the reader take all"},
                                                      {SIGXFSZ, "raise that"},
-                                                     {SIGTERM, "what kills by name"}};
+                                                     {SIGTERM, "a caller, or something"}};
   for (const auto& [signal, remedy] : kCases) {
     EXPECT_THAT(OutcomeOfWaitStatus(signal, false).remedy, HasSubstr(std::string(remedy)))
         << signal;
