@@ -108,8 +108,9 @@ def test_each_process_runs_as_its_own_user(running, client):
         with contextlib.suppress(OSError):
             program = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()
             if program.startswith(str(STATE / "bin")):
-                owners[pathlib.Path(program).name] = pwd.getpwuid(pathlib.Path(f"/proc/{pid}").stat().st_uid).pw_name
-    assert owners["sandkeep-gateway"] == "sandkeep-gw" and owners["sandkeep-agent"] == "sandkeep", owners
+                owners[pathlib.Path(program).name] = pathlib.Path(f"/proc/{pid}").stat().st_uid
+    assert owners["sandkeep-gateway"] == pwd.getpwnam("sandkeep-gw").pw_uid, owners
+    assert owners["sandkeep-agent"] == pwd.getpwnam("sandkeep").pw_uid, owners
 
 
 def test_the_ready_file_is_its_owners_alone_and_has_keys_of_two_principals(running, client):
