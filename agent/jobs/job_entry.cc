@@ -338,8 +338,9 @@ void JobEntry::EndAs(Outcome outcome) {
     timers_->quiet.cancel();
   }
   waiting_ = false;
-  changed_.Notify();
+  // First: who hears that it ended may start another in its place.
   if (owner_ != nullptr) owner_->OnEnded(self);
+  changed_.Notify();
 }
 
 void JobEntry::CheckSettled() {
