@@ -170,7 +170,7 @@ Async<void> Manager::AddSandboxes(RecoveryPlan& plan) {
             {{"sandbox", sandbox->key().text()}, {"why", bound}});
       }
     }
-    registry_.Add(std::move(sandbox));
+    registry_.Add(sandbox);
   }
   std::vector<JobKey> of_nobody;
   for (const auto& [key, rows] : by_sandbox) {
