@@ -132,7 +132,8 @@ def test_a_stop_of_all_sandboxes_while_stock_is_taken_waits_for_what_there_is(fa
             file.write_text("waits")
             stack.start_agent()
             stack.agent.send_signal(signal.SIGUSR1)
-            time.sleep(1)  # It knows of none yet.
+            # It knows of none yet.
+            wait_for("the agent to hear of it", lambda: "agent.stopping" in stack.log("agent").rpartition("agent.listening")[2])
             assert stack.agent.poll() is None
         finally:
             file.unlink()
