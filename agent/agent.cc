@@ -51,10 +51,6 @@ constexpr const char* kSocketGroup = "sandkeep-api";
 // From the unit, when it doesn't just start another agent: sandboxes don't outlive this one.
 constexpr int kStopSandboxes = SIGUSR1;
 
-// For an engine that doesn't answer at the start. Then calls are told that stock is taken, which is
-// more than nobody's answering; and systemd waits only so long for a start.
-constexpr std::chrono::seconds kStockPatience{20};
-
 // Async-signal-safe: the journal shall say it.
 void EndNow(int) {
   constexpr std::string_view kLine = "warning agent.ended why=\"something didn't end in time\"\n";

@@ -16,20 +16,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/limits.h"
 #include "common/unique_fd.h"
 
 namespace sandkeep {
-
-// Output and records of an hour in which many commands run and none prints much.
-inline constexpr std::int64_t kReserveBytes = std::int64_t{256} << 20;
-// Of a small disk, at most one part in so many.
-inline constexpr std::int64_t kReserveShare = 16;
-// Set free one by one, so that who fills the disk gets little of it before somebody else writes.
-inline constexpr std::int64_t kReserveSlices = 8;
-// Slices that stay free when it is held again, or it would be set free at once.
-inline constexpr std::int64_t kReserveMargin = 4;
-// What prints onto a full disk tries again as often.
-inline constexpr std::chrono::milliseconds kReserveInterval{1000};
 
 class Reserve {
  public:

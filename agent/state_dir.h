@@ -19,9 +19,6 @@
 
 namespace sandkeep {
 
-// A path, and a newline. The kernel takes no socket's path of half of it.
-inline constexpr std::size_t kMaxRunRootBytes = 256;
-
 class StateDir {
  public:
   // Makes the folder if it isn't there and takes its lock, which lasts as long as this object.

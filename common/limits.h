@@ -12,6 +12,10 @@ namespace sandkeep {
 inline constexpr std::size_t operator""_KiB(unsigned long long n) { return n << 10; }
 inline constexpr std::size_t operator""_MiB(unsigned long long n) { return n << 20; }
 
+// ---- The log ----
+// Of one value in a line: journald cuts at 48 KiB, and nothing of ours is worth more than this.
+inline constexpr std::size_t kMaxLogValueBytes = 2048;
+
 // ---- Names ----
 // A label is typed by a model and read by people; 64 bytes hold any sensible one.
 inline constexpr std::size_t kMaxLabelBytes = 64;
@@ -45,6 +49,8 @@ inline constexpr std::chrono::milliseconds kFastWriterTime{10};
 inline constexpr std::int64_t kFastWriterBytes = 1LL << 20;
 // Between two reads of a wide pipe that was emptied: a fast writer fills a good part of it.
 inline constexpr std::chrono::microseconds kWidePipeCoalesce{200};
+// What a turn finds of a writer that fills its wide pipe before that is over, and would wait.
+inline constexpr std::int64_t kOverfullPipeBytes = kWidePipeBytes / 2;
 // After a command's exit, for bytes still in the pipe when a process left behind holds it open.
 inline constexpr std::chrono::milliseconds kExitGrace{50};
 // At most this long, even if it never falls silent: what the command itself printed is out of the
@@ -130,6 +136,8 @@ inline constexpr int kInitFramesPerTurn = 64;
 inline constexpr int kMaxIdleInitFrames = 500;
 // Unread frames of an earlier agent's time: as many as a socket's queue holds, with room.
 inline constexpr int kMaxStaleInitFrames = 8192;
+// Since a command's exit, longer than any machine is up: a number that fits every duration.
+inline constexpr std::int64_t kMaxExitedMsAgo = std::int64_t{1} << 40;
 // Linux: PID_MAX_LIMIT.
 inline constexpr std::uint32_t kMaxPid = 4 << 20;
 
@@ -138,6 +146,11 @@ inline constexpr std::uint32_t kMaxPid = 4 << 20;
 inline constexpr std::size_t kMaxRpcRequestBytes = 18_MiB;
 inline constexpr std::size_t kMaxJobOutputChunk = 64_KiB;
 inline constexpr std::size_t kMaxFileChunk = 256_KiB;
+// Of a long copy, before others have their turn.
+inline constexpr std::int64_t kCopyTurnBytes = 16LL << 20;
+// Of the gateway's questions for descriptors, those that the agent doesn't take: far more than it
+// leaves unread.
+inline constexpr std::size_t kMaxWaitingFrames = 4096;
 inline constexpr std::size_t kMaxReadOutputBytes = 1_MiB;
 // Counted per uid, so that no uid can take the gateway's.
 inline constexpr int kMaxConnectionsPerUid = 16;
@@ -367,9 +380,14 @@ inline constexpr std::chrono::seconds kAccessTokenLifetime{3600};
 inline constexpr std::chrono::hours kRefreshTokenLifetime{24 * 90};
 // Clients were seen to refresh in parallel, in bursts of up to 76 s.
 inline constexpr std::chrono::seconds kRefreshGrace{90};
+// More rotations than this within the grace are no client's.
+inline constexpr int kMaxSuccessors = 64;
 // Beyond these the oldest go: every connect of some clients is a new sign-in.
 inline constexpr int kMaxSignInsPerKey = 100;
 inline constexpr int kMaxAccessTokensPerSignIn = 32;
+// The one that is good, and those whose reuse is still seen. An older one is merely unknown.
+// Without this, a client that refreshes in a loop would fill the disk.
+inline constexpr int kMaxRefreshTokensPerSignIn = 128;
 // Of one address, IPv6 by its /64. A right key is never refused: see gateway/oauth/authorize.h.
 inline constexpr double kWrongKeysAtOnce = 5;
 inline constexpr double kWrongKeysPerSecond = 5.0 / 60;
@@ -488,6 +506,8 @@ inline constexpr std::chrono::milliseconds kTaskPollInterval{2000};
 // A client that knows tasks needn't hold a stream open for longer: its connection may break and the
 // command goes on. What ends sooner costs it no second request.
 inline constexpr std::chrono::milliseconds kTaskAfter{2000};
+// Of what the agent has to say beside a result, one line.
+inline constexpr std::size_t kMaxNoteBytes = 4000;
 
 // ---- Pictures ----
 // Of a picture's file: no camera's JPEG is larger, and it stands in memory beside its pixels.
@@ -546,6 +566,8 @@ inline constexpr std::size_t kMaxPlacedParts = 4096;
 inline constexpr std::size_t kMaxBindingBytes = 512;
 // The agent's secret and its instance's id.
 inline constexpr std::size_t kMaxMadeOnceBytes = 64;
+// The run root's path, and a newline. The kernel takes no socket's path of half of it.
+inline constexpr std::size_t kMaxRunRootBytes = 256;
 // The time of last use is written at most this often for each sandbox: results speak of it from 30
 // minutes on.
 inline constexpr std::chrono::seconds kTouchInterval{10};
@@ -553,6 +575,9 @@ inline constexpr std::chrono::seconds kTouchInterval{10};
 inline constexpr std::chrono::seconds kProbeTtl{60};
 // Between two tries to take stock while the engine doesn't answer: who repairs it shouldn't wait.
 inline constexpr std::chrono::seconds kRecoveryRetry{2};
+// For an engine that doesn't answer at the start. Then calls are told that stock is taken, which is
+// more than nobody's answering; and systemd waits only so long for a start.
+inline constexpr std::chrono::seconds kStockPatience{20};
 // Jobs that one sandbox remembers: beyond it the oldest that are over go before JOB_KEEP. 2 kB
 // each, so that a day of short commands can't fill the agent's memory; that many more may gather
 // before a sweep, since each costs a write to the disk.
@@ -649,5 +674,22 @@ inline constexpr std::chrono::minutes kCleanUpPatience{5};
 inline constexpr std::chrono::hours kGarbageDeadline{6};
 // However full the disk was at the first start: SANDBOX_MIN_FREE guards it.
 inline constexpr std::int64_t kLeastPrincipalDisk = std::int64_t{4} << 30;
+
+// ---- The agent's reserve on its disk (agent/reserve.h) ----
+// Output and records of an hour in which many commands run and none prints much.
+inline constexpr std::int64_t kReserveBytes = std::int64_t{256} << 20;
+// Of a small disk, at most one part in so many.
+inline constexpr std::int64_t kReserveShare = 16;
+// Set free one by one, so that who fills the disk gets little of it before somebody else writes.
+inline constexpr std::int64_t kReserveSlices = 8;
+// Slices that stay free when it is held again, or it would be set free at once.
+inline constexpr std::int64_t kReserveMargin = 4;
+// What prints onto a full disk tries again as often.
+inline constexpr std::chrono::milliseconds kReserveInterval{1000};
+// Of the log of records, what is taken from the disk before it is needed: some thousand commands.
+// As many pages as one block of the log's index counts, since a second one needs room, too.
+inline constexpr std::int64_t kLogReserveBytes = std::int64_t{15} << 20;
+// Rows of jobs that the log takes before it is moved into the file: a megabyte or two.
+inline constexpr int kPutsPerCheckpoint = 500;
 
 }  // namespace sandkeep

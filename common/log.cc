@@ -6,13 +6,11 @@
 #include <atomic>
 #include <cstddef>
 
+#include "common/limits.h"
 #include "common/strings.h"
 
 namespace sandkeep {
 namespace {
-
-// journald cuts at 48 KiB; nothing of ours is worth more than this.
-constexpr std::size_t kMaxValueBytes = 2048;
 
 std::atomic<Severity> g_threshold{Severity::kInfo};
 
@@ -23,7 +21,7 @@ std::string_view NameOf(Severity severity) {
 
 // Quotes, backslashes and control bytes are escaped: no value can start a line of its own.
 void AppendEscaped(std::string* line, std::string_view value) {
-  for (const char c : value.substr(0, kMaxValueBytes)) {
+  for (const char c : value.substr(0, kMaxLogValueBytes)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       StrAppend(line, "\\", std::string_view(&c, 1));

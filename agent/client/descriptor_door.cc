@@ -32,9 +32,6 @@ namespace asio = boost::asio;
 using Steady = std::chrono::steady_clock;
 using Answer = absl::StatusOr<UniqueFd>;
 
-// Frames that the agent doesn't take: far more than it leaves unread.
-constexpr std::size_t kMaxWaitingFrames = 4096;
-
 absl::StatusOr<FrameSocket> ConnectTo(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

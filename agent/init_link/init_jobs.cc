@@ -11,9 +11,6 @@
 namespace sandkeep {
 namespace {
 
-// Longer than any machine is up: a number that fits every duration.
-constexpr std::int64_t kMaxExitedMsAgo = std::int64_t{1} << 40;
-
 absl::Status Lied(std::string_view what) { return absl::DataLossError(StrCat("init ", what)); }
 
 absl::StatusOr<JobId> IdOf(const std::string& bytes) {

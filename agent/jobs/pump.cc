@@ -17,9 +17,6 @@ using boost::system::error_code;
 // Or the last bytes of a command would need more than one turn.
 static_assert(kSpliceTurnBytes >= kWidePipeBytes);
 
-// What a turn finds of a writer that fills its wide pipe before a pause is over, and would wait.
-constexpr std::int64_t kOverfullPipeBytes = kWidePipeBytes / 2;
-
 }  // namespace
 
 Pump::Pump(const asio::any_io_executor& strand, asio::any_io_executor disk, UniqueFd pipe,

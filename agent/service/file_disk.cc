@@ -17,9 +17,6 @@
 namespace sandkeep {
 namespace {
 
-// Of a long copy, before others have their turn.
-constexpr std::int64_t kCopyTurnBytes = 16LL << 20;
-
 absl::StatusOr<std::string> ReadRange(int fd, std::int64_t offset, std::size_t size) {
   std::string data(size, '\0');
   std::size_t done = 0;

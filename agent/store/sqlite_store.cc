@@ -7,6 +7,7 @@
 
 #include "agent/store/rows.h"
 #include "agent/store/schema.h"
+#include "common/limits.h"
 #include "common/log.h"
 #include "common/status_codes.h"
 #include "common/status_macros.h"
@@ -15,14 +16,6 @@
 
 namespace sandkeep {
 namespace {
-
-// Of the log, what is taken from the disk before it is needed, so that records can be written when
-// there is no room: some thousand commands. As many pages as one block of the log's index counts,
-// since a second one needs room, too.
-constexpr off_t kLogReserveBytes = off_t{15} << 20;
-
-// Rows of jobs that the log takes before it is moved into the file: a megabyte or two.
-constexpr int kPutsPerCheckpoint = 500;
 
 // Reads every row; one that this program can't have written is left out and logged: a damaged row
 // must not keep the others from starting, and a sandbox's comes back from the binding of its

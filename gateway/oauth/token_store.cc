@@ -14,11 +14,6 @@ namespace sandkeep::oauth {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
-// More rotations than this within the grace are no client's.
-constexpr int kMaxSuccessors = 64;
-// Of a sign-in: the one that is good, and those whose reuse is still seen. An older one is merely
-// unknown. Without this, a client that refreshes in a loop would fill the disk.
-constexpr int kMaxRefreshTokensPerSignIn = 128;
 
 std::int64_t Ms(std::chrono::milliseconds duration) { return duration.count(); }
 

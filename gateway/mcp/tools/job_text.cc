@@ -20,8 +20,6 @@ namespace v1 = agent::v1;
 
 // Below it nobody wonders whether the sandbox is the one they mean.
 constexpr absl::Duration kLastUsedShown = absl::Minutes(30);
-// A note is one line.
-constexpr std::size_t kMaxNoteBytes = 4000;
 
 constexpr int kTimeoutExit = 124;
 constexpr int kSignalExit = 128;
