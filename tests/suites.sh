@@ -140,7 +140,8 @@ gtest_program() {
     # What failed, and not what was logged meanwhile.
     grep -vE "^(debug|info|warning) " "$log" | tail -n 60 || true
   fi
-  grep -h 'SKIPPED' -A2 "$log" | head -n 20 || true
+  # Where, and why.
+  grep -h ': Skipped$' -A1 "$log" | head -n 20 || true
   local counts
   # shellcheck disable=SC2207 # three numbers
   counts=($(python3 "$HERE/gtest_counts.py" "$report"))

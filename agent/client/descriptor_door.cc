@@ -127,7 +127,7 @@ class DescriptorDoor::Line : public std::enable_shared_from_this<DescriptorDoor:
       return absl::UnavailableError("the agent takes nothing");
     unsent.push_back(frame.Text());
     if (unsent.size() > 1) return absl::OkStatus();
-    const absl::Status sent = SendUnsent(*connection_);
+    absl::Status sent = SendUnsent(*connection_);
     if (!absl::IsResourceExhausted(sent)) return sent;
     sandkeep::Spawn(strand_, "descriptors.send", Flush(shared_from_this(), connection_));
     return absl::OkStatus();
