@@ -1,5 +1,6 @@
 #include "gateway/downloads/link.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/escaping.h"
@@ -8,18 +9,11 @@
 #include "common/limits.h"
 #include "common/strings.h"
 #include "gateway/downloads/percent.h"
+#include "gateway/downloads/signature.h"
 
 namespace sandkeep {
 namespace {
 
-// Bumped if the meaning of what is signed ever changes; other uses of the same secret have another.
-constexpr std::string_view kFileTag = "sandkeep-download-1";
-constexpr std::string_view kOutputTag = "sandkeep-output-1";
-constexpr std::string_view kFolderTag = "sandkeep-folder-1";
-// Behind a folder's path; the workspace has none before it.
-constexpr std::string_view EndingOf(mcp::ArchiveFormat format) {
-  return format == mcp::ArchiveFormat::kTar ? ".tar" : ".zip";
-}
 constexpr std::string_view kStampTag = "sandkeep-etag-1";
 // Of the HMAC in an ETag.
 constexpr std::size_t kStampBytes = 8;
@@ -30,44 +24,27 @@ constexpr std::string_view kErrors = ".stderr";
 // Until the year 33658.
 constexpr std::size_t kMaxExpiryDigits = 12;
 
-// Each field behind its length: no two different links have one input.
-void AppendField(std::string* input, std::string_view field) {
-  StrAppend(input, field.size(), ":", field);
-}
-
-// What is signed, but for the path.
-struct Signed {
-  std::string_view tag;
-  std::string_view generation;
-  std::string_view key;
-  std::int64_t expiry = 0;
-  std::int64_t epoch = 0;
-};
-
-std::string Sign(const Secret& secret, const Signed& link, std::string_view path) {
-  std::string input;
-  AppendField(&input, link.tag);
-  AppendField(&input, link.generation);
-  AppendField(&input, link.key);
-  AppendField(&input, path);
-  AppendField(&input, StrCat(link.expiry));
-  if (link.epoch > 0) AppendField(&input, StrCat(link.epoch));
-  return HmacSha256(secret.Reveal(), input).substr(0, kLinkSignatureBytes);
-}
-
 std::int64_t EpochOf(const LinkSecrets& secrets, std::string_view principal) {
   const auto epoch = secrets.epochs.find(ToAbsl(principal));
   return epoch == secrets.epochs.end() ? 0 : epoch->second;
 }
 
-std::string Base64Url(std::string_view bytes) { return absl::WebSafeBase64Escape(ToAbsl(bytes)); }
-
 // Decoders differ in what they let pass (padding, spare bits); encoding again leaves one spelling.
 std::optional<std::string> StrictBase64Url(std::string_view text) {
   std::string bytes;
   if (!absl::WebSafeBase64Unescape(ToAbsl(text), &bytes)) return std::nullopt;
-  if (bytes.size() != kLinkSignatureBytes || Base64Url(bytes) != text) return std::nullopt;
+  const bool fits =
+      bytes.size() == kLinkSignatureBytes || bytes.size() == kLinkSignatureBytes + kParentMarkBytes;
+  if (!fits || Base64Url(bytes) != text) return std::nullopt;
   return bytes;
+}
+
+// Few, each by somebody's hand, and forgotten a day after its link's end.
+bool IsRevoked(const LinkSecrets& secrets, const LinkClaim& claim) {
+  if (secrets.revoked.contains(claim.signature)) return true;
+  return !claim.parent.empty() &&
+         std::any_of(secrets.revoked.begin(), secrets.revoked.end(),
+                     [&](const std::string& one) { return ParentMark(one) == claim.parent; });
 }
 
 std::optional<std::int64_t> StrictNumber(std::string_view text) {
@@ -99,14 +76,15 @@ std::optional<RelPath> StrictPath(std::string_view encoded) {
 
 std::optional<LinkClaim> LinkClaim::Parse(std::string_view rest) {
   const std::optional<std::int64_t> expiry = StrictNumber(TakeSegment(&rest));
-  std::optional<std::string> signature = StrictBase64Url(TakeSegment(&rest));
+  const std::optional<std::string> signature = StrictBase64Url(TakeSegment(&rest));
   absl::StatusOr<SandboxKey> key = SandboxKey::Parse(TakeSegment(&rest));
   std::optional<RelPath> path = StrictPath(rest);
   if (!expiry.has_value() || !signature.has_value() || !key.ok() || !path.has_value()) {
     return std::nullopt;
   }
   return LinkClaim{.expiry = absl::FromUnixSeconds(*expiry),
-                   .signature = *std::move(signature),
+                   .signature = signature->substr(0, kLinkSignatureBytes),
+                   .parent = signature->substr(kLinkSignatureBytes),
                    .key = *std::move(key),
                    .path = *std::move(path)};
 }
@@ -136,22 +114,30 @@ std::optional<ArchivedFolder> LinkClaim::folder() const {
   return std::nullopt;
 }
 
+// The one that signed it; nullptr: none that may.
+const LinkKey* LinkSigner::KeyOf(const LinkSecrets& secrets, std::string_view tag,
+                                 const LinkClaim& claim, const LinkOwner& owner) const {
+  const absl::Time now = clock_.Now();
+  const SignedLink link{.tag = tag,
+                        .generation = owner.generation,
+                        .key = claim.key.text(),
+                        .expiry = absl::ToUnixSeconds(claim.expiry),
+                        .epoch = EpochOf(secrets, owner.principal),
+                        .parent = claim.parent};
+  const LinkKey* right = nullptr;
+  for (const LinkKey& key : secrets.keys) {
+    const std::string signature = SignatureOf(key.secret, link, claim.path.bytes());
+    if (EqualInConstantTime(signature, claim.signature) && now < key.ends) right = &key;
+  }
+  return right;
+}
+
 LinkVerdict LinkSigner::JudgeAs(std::string_view tag, const LinkClaim& claim,
                                 const LinkOwner& owner) const {
   const std::shared_ptr<const LinkSecrets> secrets = book_.Snapshot();
-  const absl::Time now = clock_.Now();
-  const Signed link{.tag = tag,
-                    .generation = owner.generation,
-                    .key = claim.key.text(),
-                    .expiry = absl::ToUnixSeconds(claim.expiry),
-                    .epoch = EpochOf(*secrets, owner.principal)};
-  bool right = false;
-  for (const LinkKey& key : secrets->keys) {
-    const std::string signature = Sign(key.secret, link, claim.path.bytes());
-    right |= EqualInConstantTime(signature, claim.signature) && now < key.ends;
-  }
-  if (!right || secrets->revoked.contains(claim.signature)) return LinkVerdict::kWrong;
-  return now < claim.expiry ? LinkVerdict::kGood : LinkVerdict::kExpired;
+  const bool right = KeyOf(*secrets, tag, claim, owner) != nullptr;
+  if (!right || IsRevoked(*secrets, claim)) return LinkVerdict::kWrong;
+  return clock_.Now() < claim.expiry ? LinkVerdict::kGood : LinkVerdict::kExpired;
 }
 
 LinkVerdict LinkSigner::Judge(const LinkClaim& claim, const LinkOwner& owner) const {
@@ -164,6 +150,21 @@ LinkVerdict LinkSigner::JudgeForFolder(const LinkClaim& claim, const LinkOwner& 
 
 LinkVerdict LinkSigner::JudgeForJob(const LinkClaim& claim, const LinkOwner& owner) const {
   return JudgeAs(kOutputTag, claim, owner);
+}
+
+std::optional<PageLinks> LinkSigner::LinksBelow(std::string_view public_base,
+                                                const LinkClaim& claim,
+                                                const LinkOwner& owner) const {
+  const std::shared_ptr<const LinkSecrets> secrets = book_.Snapshot();
+  const LinkKey* key = KeyOf(*secrets, kFolderTag, claim, owner);
+  if (key == nullptr) return std::nullopt;
+  return PageLinks(key->secret,
+                   {.base = download_base_.empty() ? std::string(public_base) : download_base_,
+                    .generation = std::string(owner.generation),
+                    .key = claim.key.text(),
+                    .expiry = absl::ToUnixSeconds(claim.expiry),
+                    .epoch = EpochOf(*secrets, owner.principal),
+                    .parent = claim.parent.empty() ? ParentMark(claim.signature) : claim.parent});
 }
 
 std::string LinkSigner::Stamped(const LinkClaim& claim, std::string_view etag) const {
@@ -187,14 +188,14 @@ std::string LinkSigner::MakeAs(std::string_view tag, std::string_view public_bas
   const std::shared_ptr<const LinkSecrets> secrets = book_.Snapshot();
   const std::int64_t expiry =
       absl::ToUnixSeconds(clock_.Now() + absl::FromChrono(LifetimeFor(target)));
-  const Signed link{.tag = tag,
-                    .generation = target.generation,
-                    .key = target.key,
-                    .expiry = expiry,
-                    .epoch = EpochOf(*secrets, target.principal)};
+  const SignedLink link{.tag = tag,
+                        .generation = target.generation,
+                        .key = target.key,
+                        .expiry = expiry,
+                        .epoch = EpochOf(*secrets, target.principal)};
   return StrCat(download_base_.empty() ? public_base : download_base_, "/dl/", expiry, "/",
-                Base64Url(Sign(secrets->keys.front().secret, link, path)), "/", target.key, "/",
-                PercentEncode(path, /*keep_slash=*/true));
+                Base64Url(SignatureOf(secrets->keys.front().secret, link, path)), "/", target.key,
+                "/", PercentEncode(path, /*keep_slash=*/true));
 }
 
 std::string LinkSigner::Make(std::string_view public_base, const mcp::LinkTarget& target,

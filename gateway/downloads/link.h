@@ -2,8 +2,9 @@
 //
 // The signature is the first 128 bits of an HMAC-SHA-256, in strict base64url, over a type tag, the
 // volume's generation, the sandbox's key, the file's path and the time at which the link ends, and
-// how often its principal's links were revoked, if they ever were. A link is permission for whoever
-// has it: never logged, and the same answer for every wrong one. Any thread.
+// how often its principal's links were revoked, if they ever were; one that stands on a folder's
+// page has the mark of that folder's link behind it, signed as well. A link is permission for
+// whoever has it: never logged, and the same answer for every wrong one. Any thread.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "common/ids.h"
 #include "common/rel_path.h"
 #include "gateway/downloads/link_book.h"
+#include "gateway/downloads/page_links.h"
 #include "gateway/mcp/endpoint.h"
 
 namespace sandkeep {
@@ -36,6 +38,7 @@ struct LinkedOutput {
 struct LinkClaim {
   absl::Time expiry;
   std::string signature;  // 16 bytes.
+  std::string parent;     // A ParentMark, if it stands on a folder's page; else empty.
   SandboxKey key;
   RelPath path;
 
@@ -82,6 +85,10 @@ class LinkSigner : public mcp::LinkMaker {
   LinkVerdict JudgeForFolder(const LinkClaim& claim, const LinkOwner& owner) const;
   LinkVerdict JudgeForJob(const LinkClaim& claim, const LinkOwner& owner) const;
 
+  // For the page of a folder whose link this is: nullopt: the key that signed it has just ended.
+  std::optional<PageLinks> LinksBelow(std::string_view public_base, const LinkClaim& claim,
+                                      const LinkOwner& owner) const;
+
   // The ETag under which this link's file is given out: none but who was given it by this link can
   // know it. So it proves, after the link's end, that the download began before, and no restart
   // forgets that.
@@ -100,6 +107,8 @@ class LinkSigner : public mcp::LinkMaker {
   }
 
  private:
+  const LinkKey* KeyOf(const LinkSecrets& secrets, std::string_view tag, const LinkClaim& claim,
+                       const LinkOwner& owner) const;
   LinkVerdict JudgeAs(std::string_view tag, const LinkClaim& claim, const LinkOwner& owner) const;
   std::string MakeAs(std::string_view tag, std::string_view public_base,
                      const mcp::LinkTarget& target, std::string_view path) const;
