@@ -496,6 +496,9 @@ inline constexpr int kMaxArchiveEntries = 50000;
 inline constexpr int kMaxArchives = 16;
 // Packing takes a processor: more of these would leave none to who waits for an answer.
 inline constexpr int kArchiveThreads = 1;
+// On a folder's page, links and names together: a thousand of ordinary length take a third of it,
+// and a thousand of the longest would take ten times as much for each of those who look.
+inline constexpr std::size_t kMaxFolderPageBytes = 1_MiB;
 // Programs that save a file add an ending of their own while it comes (Chromium eleven bytes), and
 // wget keeps nineteen back: what doesn't fit then is cut off with the ending, or not saved at all.
 inline constexpr std::size_t kMaxSavedNameBytes = 230;

@@ -19,7 +19,8 @@ constexpr std::string_view kUsageText =
     "  rotate  makes a new key that signs links; those signed before are good for the overlap "
     "yet,\n"
     "          with --now not at all\n"
-    "  revoke  ends one link, or all that were made so far for whom NAME's keys belong to\n";
+    "  revoke  ends one link, a folder's with all that its page gave out; or all that were made\n"
+    "          so far for whom NAME's keys belong to\n";
 
 constexpr std::string_view kDownloads = "/dl/";
 

@@ -10,9 +10,9 @@
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "gateway/downloads/byte_range.h"
-#include "gateway/downloads/folder_archive.h"
 #include "gateway/downloads/pieces.h"
 #include "gateway/downloads/presentation.h"
+#include "gateway/downloads/refusal.h"
 
 namespace sandkeep {
 namespace {
@@ -23,30 +23,11 @@ constexpr std::string_view kPrefix = "/dl/";
 // What a model or a chat client leaves at the end of a link that it copied.
 constexpr std::string_view kTrailing = ").,";
 
-absl::Status WrongLink() { return absl::NotFoundError("no such link"); }
-absl::Status ExpiredLink() { return absl::OutOfRangeError("expired"); }
-
 // Asks for the rest of what this very file began as, in whatever form a range may have.
 bool Resumes(const http::Request& request, const Validators& validators) {
   const std::string* condition = request.Find("if-range");
   return request.Find("range") != nullptr && condition != nullptr &&
          *condition == validators.etag();
-}
-
-http::Response PageOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOutOfRange:
-      return http::PageResponse(410, "This link has expired",
-                                "Ask in the chat for the file again: a new link will be made.");
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kInvalidArgument:
-      return http::PageResponse(404, "Nothing here", "This link is wrong, or its file is gone.");
-    case absl::StatusCode::kAborted:
-      return http::PageResponse(412, "The file has just changed", "Load this page again.");
-    default:
-      return http::PageResponse(503, "Not available now",
-                                "The sandboxes can't be reached at the moment. Try again soon.");
-  }
 }
 
 void AddFields(http::Response* response, const Validators& validators) {
@@ -118,7 +99,7 @@ std::optional<DownloadHandler::Target> DownloadHandler::JudgeAtOnce(const LinkCl
   if (!known.has_value() || !keys_.HasPrincipal(known->principal)) return std::nullopt;
   const LinkOwner owner{.principal = known->principal, .generation = known->generation};
   if (signer_.Judge(claim, owner) != LinkVerdict::kGood) return std::nullopt;
-  return Target{.claim = claim, .generation = known->generation, .job = {}, .folder = {}};
+  return Target{.claim = claim, .owner = *known, .job = {}, .folder = {}};
 }
 
 Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
@@ -144,7 +125,7 @@ Async<DownloadHandler::Target> DownloadHandler::Judge(LinkClaim claim) {
   const bool is_file = !job.has_value() && !folder.has_value();
   if (expired && (!is_file || !signer_.MayBeResumed(claim))) co_return ExpiredLink();
   co_return Target{.claim = std::move(claim),
-                   .generation = known.generation,
+                   .owner = known,
                    .job = std::move(job),
                    .folder = std::move(folder),
                    .expired = expired};
@@ -168,14 +149,14 @@ asio::awaitable<void> DownloadHandler::Handle(http::Exchange& exchange) {
   const Counted counted(running_);
   exchange.SetPatience(kWriteDeadline);
   if (counted.rank() > kMaxDownloads) {
-    http::Response busy = PageOf(absl::UnavailableError("busy"));
+    http::Response busy = RefusalPage(absl::UnavailableError("busy"));
     busy.headers.push_back({"Retry-After", "5"});
     co_await exchange.Send(std::move(busy));
     co_return;
   }
   absl::StatusOr<Target> target = co_await Verify(exchange.request().path);
   if (!target.ok()) {
-    http::Response page = PageOf(target.status());
+    http::Response page = RefusalPage(target.status());
     co_await exchange.Send(std::move(page));
     co_return;
   }
@@ -184,41 +165,13 @@ asio::awaitable<void> DownloadHandler::Handle(http::Exchange& exchange) {
     co_return;
   }
   if (target->folder.has_value()) {
-    co_await SendFolder(exchange, std::move(target->claim), *std::move(target->folder));
+    LinkedFolder linked{.claim = std::move(target->claim),
+                        .folder = *std::move(target->folder),
+                        .owner = std::move(target->owner)};
+    co_await folders_.Answer(exchange, std::move(linked));
     co_return;
   }
   co_await Answer(exchange, *std::move(target));
-}
-
-// Made while it is sent: it has no length that could be told before, and no ranges.
-asio::awaitable<void> DownloadHandler::SendFolder(http::Exchange& exchange, LinkClaim claim,
-                                                  ArchivedFolder folder) {
-  const Counted counted(archives_);
-  agent::v1::StatFileRequest stat;
-  stat.mutable_sandbox()->set_key(claim.key.text());
-  stat.set_path(folder.path);
-  const absl::StatusOr<agent::v1::FileInfo> info = co_await agent_.StatFile(stat);
-  absl::Status found = info.status();
-  if (info.ok() && info->type() != agent::v1::FileInfo::DIRECTORY) found = WrongLink();
-  if (found.ok() && counted.rank() > kMaxArchives) found = absl::UnavailableError("busy");
-  if (!found.ok()) {
-    http::Response page = PageOf(found);
-    co_await exchange.Send(std::move(page));
-    co_return;
-  }
-  const bool tar = folder.format == mcp::ArchiveFormat::kTar;
-  std::string name(claim.path.Name());
-  if (folder.path.empty()) name = StrCat("workspace", name);
-  http::Response head;
-  head.headers.push_back({"Content-Type", tar ? "application/x-tar" : "application/zip"});
-  head.headers.push_back({"Content-Disposition", ContentDisposition("attachment", name)});
-  head.headers.push_back({"Cache-Control", "private, no-store"});
-  const bool begun = co_await exchange.Begin(std::move(head), std::nullopt);
-  if (!begun || exchange.request().method == "HEAD") co_return;
-  FolderArchive archive(agent_, exchange, packers_, claim.key, std::move(folder.path),
-                        folder.format);
-  const bool whole = co_await archive.Send();
-  if (whole) co_await exchange.End();
 }
 
 // What the job has printed by now, as it is. Not a file: it has no length that could be told
@@ -232,7 +185,7 @@ asio::awaitable<void> DownloadHandler::SendOutput(http::Exchange& exchange, Sand
   read.set_limit(kMaxReadOutputBytes);
   absl::StatusOr<agent::v1::ReadOutputResponse> part = co_await agent_.ReadOutput(read);
   if (!part.ok()) {
-    http::Response page = PageOf(part.status());
+    http::Response page = RefusalPage(part.status());
     co_await exchange.Send(std::move(page));
     co_return;
   }
@@ -263,11 +216,13 @@ DownloadHandler::Plan DownloadHandler::PlanFor(const http::Request& request, con
   const LinkClaim& claim = target.claim;
   absl::Status found = info.status();
   if (info.ok() && info->type() != agent::v1::FileInfo::REGULAR) found = WrongLink();
-  if (info.ok() && info->generation() != target.generation) found = AnotherVolume(claim.key, *info);
+  if (info.ok() && info->generation() != target.owner.generation) {
+    found = AnotherVolume(claim.key, *info);
+  }
   // What an expired link says doesn't depend on whether its file is still there.
   const bool resumes = found.ok() && target.expired && Resumes(request, ValidatorsOf(claim, *info));
   if (target.expired && !resumes) found = ExpiredLink();
-  if (!found.ok()) return {.page = PageOf(found)};
+  if (!found.ok()) return {.page = RefusalPage(found)};
   const Validators validators = ValidatorsOf(claim, *info);
   if (validators.ClientHasIt(request)) {
     http::Response unchanged{.status = 304, .headers = {}, .body = ""};
@@ -333,7 +288,7 @@ asio::awaitable<void> DownloadHandler::Answer(http::Exchange& exchange, Target t
   auto sending = (*source)->Send(exchange, std::move(plan.head), plan.offset, plan.length);
   const absl::Status sent = co_await std::move(sending);
   if (sent.ok()) co_return;
-  http::Response page = PageOf(sent);
+  http::Response page = RefusalPage(sent);
   co_await exchange.Send(std::move(page));
 }
 

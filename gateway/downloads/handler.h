@@ -1,4 +1,5 @@
-// GET and HEAD /dl/…: a file of a sandbox, or what a job printed, for whoever has its link.
+// GET and HEAD /dl/…: a file or a folder (folder_answers.h) of a sandbox, or what a job printed,
+// for whoever has its link.
 //
 // The agent is asked for the volume's generation and principal, unless they are known; then the
 // signature is judged, and only then is the agent asked for the file, whose generation must be the
@@ -10,13 +11,13 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/thread_pool.hpp>
 #include <optional>
 #include <string>
 
 #include "agent/client/agent_client.h"
 #include "common/limits.h"
 #include "gateway/downloads/file_source.h"
+#include "gateway/downloads/folder_answers.h"
 #include "gateway/downloads/known_owners.h"
 #include "gateway/downloads/link.h"
 #include "gateway/downloads/mime_types.h"
@@ -31,15 +32,20 @@ class DownloadHandler : public http::Handler {
   // All outlive it. `door` null: files are streamed.
   DownloadHandler(AgentClient& agent, DescriptorDoor* door, const LinkSigner& signer,
                   const MimeTypes& types, const AccessKeys& keys)
-      : agent_(agent), signer_(signer), types_(types), keys_(keys), sources_(agent, door) {}
+      : agent_(agent),
+        signer_(signer),
+        types_(types),
+        keys_(keys),
+        sources_(agent, door),
+        folders_(agent, signer) {}
 
   boost::asio::awaitable<void> Handle(http::Exchange& exchange) override;
 
  private:
-  // What a link is good for: a file or, if `job` is set, that job's output, or `folder`'s archive.
+  // What a link is good for: a file or, if `job` is set, that job's output, or `folder`.
   struct Target {
     LinkClaim claim;
-    std::string generation;  // Of the volume that it is for.
+    KnownOwner owner;
     std::optional<LinkedOutput> job;
     std::optional<ArchivedFolder> folder;
     bool expired = false;  // Good for nothing but the rest of a file.
@@ -66,8 +72,6 @@ class DownloadHandler : public http::Handler {
   absl::Status AnotherVolume(const SandboxKey& key, const agent::v1::FileInfo& info);
   boost::asio::awaitable<bool> GoesOn(http::Exchange& exchange, Plan& plan);
   Validators ValidatorsOf(const LinkClaim& claim, const agent::v1::FileInfo& info) const;
-  boost::asio::awaitable<void> SendFolder(http::Exchange& exchange, LinkClaim claim,
-                                          ArchivedFolder folder);
   boost::asio::awaitable<void> SendOutput(http::Exchange& exchange, SandboxKey key,
                                           LinkedOutput job);
 
@@ -77,9 +81,8 @@ class DownloadHandler : public http::Handler {
   const AccessKeys& keys_;
   KnownOwners owners_;
   FileSources sources_;
+  FolderAnswers folders_;
   std::atomic<int> running_{0};
-  std::atomic<int> archives_{0};
-  boost::asio::thread_pool packers_{kArchiveThreads};
 };
 
 }  // namespace sandkeep

@@ -1,5 +1,6 @@
 #include "gateway/http/router.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -122,7 +123,10 @@ std::optional<Response> Router::CheckPlace(const Request& request) const {
   if (here == download) return std::nullopt;
   if (here) return NotFound();
   Response moved{.status = 307, .headers = {}, .body = ""};
-  moved.headers.push_back({"Location", StrCat(policy_.download_base(), request.path)});
+  // With its query: it says whether a folder's archive is meant.
+  const std::size_t query = std::min(request.target.find('?'), request.target.size());
+  moved.headers.push_back({"Location", StrCat(policy_.download_base(), request.path,
+                                              std::string_view(request.target).substr(query))});
   moved.headers.push_back({"Cache-Control", "no-store"});
   return moved;
 }

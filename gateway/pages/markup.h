@@ -10,7 +10,12 @@ namespace sandkeep {
 // UTF-8 or is a control character becomes U+FFFD.
 std::string EscapeHtml(std::string_view text);
 
-// The same for what stands between words of ours, as a client's name does: isolated, so that
+// A name of any bytes as text that is what it seems: UTF-8, in which whatever isn't shown or turns
+// the letters behind it around, so that an ending looks like another, has become U+FFFD. A name of
+// blanks alone stands in quotes.
+std::string ShownName(std::string_view bytes);
+
+// As EscapeHtml, for what stands between words of ours, as a client's name does: isolated, so that
 // letters that run from right to left can't turn our own words around.
 std::string Isolated(std::string_view text);
 

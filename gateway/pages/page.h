@@ -7,11 +7,16 @@
 
 namespace sandkeep {
 
+enum class PageWidth { kText, kList };
+
 // `title` is escaped here; `head` and `body` are markup of ours.
-std::string RenderPage(std::string_view title, std::string_view body, std::string_view head = "");
+std::string RenderPage(std::string_view title, std::string_view body, std::string_view head = "",
+                       PageWidth width = PageWidth::kText);
 
 // The Content-Security-Policy that every page of RenderPage needs.
 const std::string& PagePolicy();
+// The same for one that has none.
+const std::string& PagePolicyWithoutForms();
 // The same for one that runs this script, and lets it ask us and nobody else.
 std::string PagePolicyWith(std::string_view script);
 

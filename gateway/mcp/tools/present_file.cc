@@ -23,9 +23,8 @@ namespace v1 = agent::v1;
 constexpr std::string_view kWhat =
     "Hand a file below /workspace to the person: makes a download link that works for a limited "
     "time, and shows you the file if it is an image or a short text. The person doesn't see the "
-    "result: put the Markdown line that it gives into your answer. A folder is handed over as a "
-    "zip "
-    "or tar archive of what is in it when the link is used.";
+    "result: put the Markdown line that it gives into your answer. A folder's link opens a page of "
+    "what is in it, which offers all of it as a zip or tar archive; curl gets the archive.";
 
 // Text inside the brackets of a Markdown link.
 std::string MarkdownText(std::string_view text) {
@@ -117,7 +116,8 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
   const bool folder = info.type() == v1::FileInfo::DIRECTORY;
   ToolResult result;
   result.content.emplace_back(TextBlock{});
-  ShownFile shown{" It holds what is in the folder when the link is used."};
+  ShownFile shown{
+      " A browser shows what is in the folder when the link is used, curl gets the archive."};
   if (!folder) {
     CO_ASSIGN_OR_RETURN(shown, co_await Show(sandbox, info, result));
   }

@@ -256,6 +256,7 @@ TEST_F(DownloadTest, AnArchiveIsWholeOrCut) {
   StartServer();
   agent::v1::FileInfo folder;
   folder.set_type(agent::v1::FileInfo::DIRECTORY);
+  folder.set_generation(kGeneration);
   agent_.stat_file.AnswerAlways([folder](const auto&) { return folder; });
   agent::v1::ListFilesResponse listed;
   *listed.add_files() = info_;

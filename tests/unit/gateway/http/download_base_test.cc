@@ -17,9 +17,12 @@ TEST_F(DownloadBaseTest, DownloadsHaveAnOriginOfTheirOwnAndNothingElseIsThere) {
   const auto at = [this](std::string_view host, std::string_view path) {
     return Ask(StrCat("GET ", path, " HTTP/1.1\r\nHost: ", host, "\r\n\r\n"));
   };
-  const std::string moved = at("box.example.com", "/sandbox/dl/1/x/y/a%20b");
-  EXPECT_EQ(RawClient::StatusOf(moved), 307);
-  EXPECT_THAT(moved, HasSubstr("Location: https://files.example.com/dl/1/x/y/a%20b\r\n"));
+  for (const char* query : {"", "?download"}) {
+    const std::string moved = at("box.example.com", StrCat("/sandbox/dl/1/x/y/a%20b", query));
+    EXPECT_EQ(RawClient::StatusOf(moved), 307);
+    EXPECT_THAT(moved, HasSubstr(StrCat("Location: https://files.example.com/dl/1/x/y/a%20b", query,
+                                        "\r\n")));
+  }
   EXPECT_THAT(at("files.example.com", "/dl/1/x/y/a"), HasSubstr("Nothing here"));
   for (const char* path : {"/healthz", "/mcp", "/authorize", "/.well-known/x", "/up/x/", "/"}) {
     EXPECT_EQ(RawClient::StatusOf(at("files.example.com", path)), 404) << path;

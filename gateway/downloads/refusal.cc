@@ -1,0 +1,24 @@
+#include "gateway/downloads/refusal.h"
+
+namespace sandkeep {
+
+absl::Status WrongLink() { return absl::NotFoundError("no such link"); }
+absl::Status ExpiredLink() { return absl::OutOfRangeError("expired"); }
+
+http::Response RefusalPage(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOutOfRange:
+      return http::PageResponse(410, "This link has expired",
+                                "Ask in the chat for the file again: a new link will be made.");
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kInvalidArgument:
+      return http::PageResponse(404, "Nothing here", "This link is wrong, or its file is gone.");
+    case absl::StatusCode::kAborted:
+      return http::PageResponse(412, "The file has just changed", "Load this page again.");
+    default:
+      return http::PageResponse(503, "Not available now",
+                                "The sandboxes can't be reached at the moment. Try again soon.");
+  }
+}
+
+}  // namespace sandkeep

@@ -1,0 +1,16 @@
+// What a link is refused with. Any thread.
+#pragma once
+
+#include "absl/status/status.h"
+#include "gateway/http/response.h"
+
+namespace sandkeep {
+
+// Every wrong link's, whatever is wrong with it.
+absl::Status WrongLink();
+absl::Status ExpiredLink();
+
+// The page for a person.
+http::Response RefusalPage(const absl::Status& status);
+
+}  // namespace sandkeep
