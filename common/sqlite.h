@@ -84,7 +84,10 @@ class Database {
     if (absl::Status begun = Execute("BEGIN IMMEDIATE"); !begun.ok()) return begun;
     absl::Status done = body();
     absl::Status ended = Execute(done.ok() ? "COMMIT" : "ROLLBACK");
-    return done.ok() ? ended : done;
+    if (!done.ok()) return done;
+    // One that found no room is still open, and there could be no other.
+    if (!ended.ok()) Execute("ROLLBACK").IgnoreError();
+    return ended;
   }
 
  private:

@@ -43,6 +43,19 @@ TEST_F(SqliteTest, KeepsBytesAsTheyAre) {
   EXPECT_FALSE(read.Step().value());
 }
 
+TEST_F(SqliteTest, ACommitThatFailsLeavesNoTransactionOpen) {
+  constexpr std::string_view kLinked[] = {
+      "CREATE TABLE whole (k INTEGER PRIMARY KEY);"
+      "CREATE TABLE part (k INTEGER REFERENCES whole DEFERRABLE INITIALLY DEFERRED)"};
+  Database db = Database::Open(path_, Database::Durability::kNormal, kLinked).value();
+  const auto insert = [&](std::string_view sql) {
+    return db.Transact([&] { return db.Prepare(sql).value().Run(); });
+  };
+  // Only its commit finds out.
+  EXPECT_FALSE(insert("INSERT INTO part VALUES (1)").ok());
+  EXPECT_TRUE(insert("INSERT INTO whole VALUES (2)").ok());
+}
+
 TEST_F(SqliteTest, ADuplicateIsSaidAndTheStatementStaysUsable) {
   Database db = Database::Open(path_, Database::Durability::kNormal, kSchema).value();
   Statement insert = db.Prepare("INSERT INTO t (k) VALUES (?1)").value();
