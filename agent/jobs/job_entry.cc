@@ -46,21 +46,20 @@ JobEntry::JobEntry(boost::asio::any_io_executor strand, boost::asio::any_io_exec
   }
 }
 
-absl::Status JobEntry::StartPump(std::size_t stream, UniqueFd pipe) {
-  if (!pipe) return absl::OkStatus();
+Pump& JobEntry::MakePump(std::size_t stream, UniqueFd pipe) {
   Stream& of = streams_[stream];
   if (of.pump) of.pump->Stop();
   of.pump = std::make_shared<Pump>(strand_, disk_, std::move(pipe), Spool(of.path, of.window),
                                    row_.id.hex(), static_cast<PumpSink&>(*this));
-  return of.pump->Start();
+  return *of.pump;
 }
 
 absl::Status JobEntry::Begin(Pipes pipes, std::string stdin_text, bool keep_stdin) {
   gone_ = false;
   counts_at_start_ = owner_->Counts();
   timers_ = std::make_unique<Timers>(strand_);
-  RETURN_IF_ERROR(StartPump(0, std::move(pipes.out)));
-  if (!row_.merge_streams) RETURN_IF_ERROR(StartPump(1, std::move(pipes.err)));
+  MakePump(0, std::move(pipes.out)).Start();
+  if (!row_.merge_streams) MakePump(1, std::move(pipes.err)).Start();
   if (pipes.in) {
     input_ = std::make_shared<Input>(strand_, std::move(pipes.in));
     RETURN_IF_ERROR(input_->Write(std::move(stdin_text), !keep_stdin));
@@ -83,7 +82,7 @@ absl::Status JobEntry::Adopt(InitJob job) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (!pipes[i]) continue;
     ASSIGN_OR_RETURN(UniqueFd ours, TakeBackReader(pipes[i], inodes[i]));
-    RETURN_IF_ERROR(StartPump(i, std::move(ours)));
+    if (ours) RETURN_IF_ERROR(MakePump(i, std::move(ours)).Resume());
   }
   if (job.stdin_pipe) {
     ASSIGN_OR_RETURN(UniqueFd ours, TakeBackWriter(job.stdin_pipe, row_.stdin_inode));

@@ -151,7 +151,7 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   void OnOutput() override;
   void OnEndOfOutput() override;
 
-  absl::Status StartPump(std::size_t stream, UniqueFd pipe);
+  Pump& MakePump(std::size_t stream, UniqueFd pipe);
   void ArmDeadline();
   void After(TimerMember timer, Steady::duration time, void (JobEntry::*due)());
   void OnDeadline();

@@ -32,7 +32,7 @@ Pump::Pump(const asio::any_io_executor& strand, asio::any_io_executor disk, Uniq
 
 Pump::~Pump() { Stop(); }
 
-absl::Status Pump::Start() {
+absl::Status Pump::Resume() {
   RETURN_IF_ERROR(spool_.Resume());
   size_ = spool_.size();
   width_.Begin(pipe_);

@@ -39,8 +39,10 @@ class Pump : public std::enable_shared_from_this<Pump> {
        Spool spool, std::string name, PumpSink& sink);
   ~Pump();
 
+  // Begins, with a pipe that was just made and a spool that isn't there yet.
+  void Start() { Wait(); }
   // Begins; the spool goes on where its file ends.
-  absl::Status Start();
+  absl::Status Resume();
 
   // A turn now, whatever was to be waited for: the command has ended.
   void DrainNow();

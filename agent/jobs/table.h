@@ -91,7 +91,8 @@ class Table : public std::enable_shared_from_this<Table>,
   Async<void> Drop(std::vector<EntryPtr> jobs);
   void ForgetIfDone(const EntryPtr& job);
   void TellActivity();
-  static boost::asio::awaitable<void> Record(std::shared_ptr<Table> self, EntryPtr job);
+  static boost::asio::awaitable<void> Record(std::shared_ptr<Table> self,
+                                             std::vector<EntryPtr> jobs);
   static boost::asio::awaitable<void> ForgetSurplus(std::shared_ptr<Table> self);
 
   boost::asio::any_io_executor strand_;
@@ -113,6 +114,7 @@ class Table : public std::enable_shared_from_this<Table>,
   // Ended, and on their way to the store.
   std::vector<EntryPtr> unrecorded_;
   boost::asio::steady_timer record_{strand_};
+  bool telling_ = false;
   // Counts Attach and Detach: who waited in between sees that the world has changed.
   int attachment_ = 0;
 };

@@ -74,9 +74,7 @@ void Table::OnEnded(const EntryPtr& job) {
   if (unrecorded_.size() > 1) return;
   record_.expires_after(kRecordDelay);
   auto due = [self = shared_from_this()](boost::system::error_code) {
-    for (const EntryPtr& ended : std::exchange(self->unrecorded_, {})) {
-      Spawn(self->strand_, "job.record", Record(self, ended));
-    }
+    Spawn(self->strand_, "job.record", Record(self, std::exchange(self->unrecorded_, {})));
   };
   record_.async_wait(std::move(due));
 }
@@ -87,20 +85,27 @@ void Table::OnSettled(const EntryPtr& job) {
   TellActivity();
 }
 
-asio::awaitable<void> Table::Record(std::shared_ptr<Table> self, EntryPtr job) {
+// Together: of many that end at once each would take a transaction.
+asio::awaitable<void> Table::Record(std::shared_ptr<Table> self, std::vector<EntryPtr> jobs) {
   asio::steady_timer pause(self->strand_);
   while (self->events_ != nullptr) {
-    auto put = self->store_.PutJob(job->row());
+    std::vector<JobRow> rows;
+    for (const EntryPtr& job : jobs) rows.push_back(job->row());
+    auto put = self->store_.PutJobs(std::move(rows));
     const absl::Status status = co_await std::move(put);
     if (status.ok()) break;
-    Log(Severity::kError, "job.not_recorded", {{"job", job->row().id.hex()}, {"why", status}});
+    for (const EntryPtr& job : jobs) {
+      Log(Severity::kError, "job.not_recorded", {{"job", job->row().id.hex()}, {"why", status}});
+    }
     pause.expires_after(kRecordRetry);
     co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
   }
   if (self->events_ == nullptr) co_return;
-  job->SetRecorded();
-  self->ForgetIfDone(job);
-  // It can be forgotten now.
+  for (const EntryPtr& job : jobs) {
+    job->SetRecorded();
+    self->ForgetIfDone(job);
+  }
+  // They can be forgotten now.
   self->TellActivity();
 }
 
@@ -116,7 +121,10 @@ void Table::ForgetIfDone(const EntryPtr& job) {
 }
 
 void Table::TellActivity() {
+  // What is on its way will say this, too.
+  if (std::exchange(telling_, true)) return;
   asio::post(strand_, [self = shared_from_this()]() {
+    self->telling_ = false;
     if (self->events_ != nullptr) self->events_->OnActivity();
   });
 }

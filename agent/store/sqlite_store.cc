@@ -205,21 +205,38 @@ Async<std::vector<JobRow>> SqliteStore::LoadJobs() {
 }
 
 Async<void> SqliteStore::PutJob(JobRow row) {
-  if (const std::optional<absl::Status> put = PutJobHere(row)) co_return *put;
-  auto body = [this, row = std::move(row)]() -> absl::Status {
-    BindJob(db_.put_job, row);
-    return db_.put_job.Run();
-  };
+  if (const std::optional<absl::Status> put = PutJobsHere({&row, 1})) co_return *put;
+  auto body = [this, row = std::move(row)]() { return PutAll({&row, 1}); };
   auto queued = OnThread(std::move(body));
   co_return co_await std::move(queued);
 }
 
-std::optional<absl::Status> SqliteStore::PutJobHere(const JobRow& row) {
+Async<void> SqliteStore::PutJobs(std::vector<JobRow> rows) {
+  if (const std::optional<absl::Status> put = PutJobsHere(rows)) co_return *put;
+  auto body = [this, rows = std::move(rows)]() { return PutAll(rows); };
+  auto queued = OnThread(std::move(body));
+  co_return co_await std::move(queued);
+}
+
+absl::Status SqliteStore::PutAll(absl::Span<const JobRow> rows) {
+  const auto put = [this](const JobRow& row) {
+    BindJob(db_.put_job, row);
+    return db_.put_job.Run();
+  };
+  // A statement alone is a transaction.
+  if (rows.size() == 1) return put(rows.front());
+  return db_.quick.Transact([&]() -> absl::Status {
+    for (const JobRow& row : rows) RETURN_IF_ERROR(put(row));
+    return absl::OkStatus();
+  });
+}
+
+std::optional<absl::Status> SqliteStore::PutJobsHere(absl::Span<const JobRow> rows) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || queued_ > 0) return std::nullopt;
-  BindJob(db_.put_job, row);
-  absl::Status put = db_.put_job.Run();
-  if (++puts_since_checkpoint_ >= kPutsPerCheckpoint) {
+  absl::Status put = PutAll(rows);
+  puts_since_checkpoint_ += static_cast<int>(rows.size());
+  if (puts_since_checkpoint_ >= kPutsPerCheckpoint) {
     puts_since_checkpoint_ = 0;
     CheckpointSoon();
   }

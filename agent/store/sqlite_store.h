@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "agent/store/store.h"
 #include "common/run_on.h"
 #include "common/sqlite.h"
@@ -35,6 +36,7 @@ class SqliteStore : public Store {
   Async<void> DeleteWarm(EngineName container) override;
   Async<std::vector<JobRow>> LoadJobs() override;
   Async<void> PutJob(JobRow row) override;
+  Async<void> PutJobs(std::vector<JobRow> rows) override;
   Async<void> DeleteJobs(std::vector<JobKey> jobs) override;
 
  private:
@@ -61,7 +63,9 @@ class SqliteStore : public Store {
   }
 
   // Nothing: the thread is at work or has some waiting, after which this has its turn.
-  std::optional<absl::Status> PutJobHere(const JobRow& row);
+  std::optional<absl::Status> PutJobsHere(absl::Span<const JobRow> rows);
+  // Under the mutex.
+  absl::Status PutAll(absl::Span<const JobRow> rows);
   void CheckpointSoon();
 
   Connections db_;

@@ -113,6 +113,8 @@ class Store {
   virtual Async<std::vector<JobRow>> LoadJobs() = 0;
   // Insert or replace, by sandbox and id.
   virtual Async<void> PutJob(JobRow row) = 0;
+  // All of them or none, at the cost of little more than one.
+  virtual Async<void> PutJobs(std::vector<JobRow> rows) = 0;
   virtual Async<void> DeleteJobs(std::vector<JobKey> jobs) = 0;
 };
 

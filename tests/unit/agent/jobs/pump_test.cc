@@ -50,7 +50,7 @@ class PumpTest : public testing::Test, protected PumpSink {
     pump_ = std::make_shared<Pump>(strand_.get_executor(), disk_.get_executor(), std::move(reader_),
                                    Spool(folder_ / spool, SpoolWindow(1 << 30)), "job",
                                    static_cast<PumpSink&>(*this));
-    ASSERT_TRUE(pump_->Start().ok());
+    ASSERT_TRUE(pump_->Resume().ok());
   }
   void RunUntil(const std::function<bool()>& holds) {
     const auto deadline = std::chrono::steady_clock::now() + kTestPatience;

@@ -203,6 +203,21 @@ TEST_F(StoreTest, ARunningJobHasNoOutcomeAndPuttingItAgainReplacesIt) {
   EXPECT_FALSE(jobs->front().outcome.has_value());
 }
 
+TEST_F(StoreTest, JobsThatArePutTogetherAreAllThere) {
+  JobRow ended = JobOf('a', "x");
+  ASSERT_TRUE(Wait(store_->PutJob(ended)).ok());
+  ended.state = JobState::kEnded;
+  ASSERT_TRUE(Wait(store_->PutJobs({ended, JobOf('b', "x"), JobOf('c', "y")})).ok());
+  // There is no transaction left open.
+  ASSERT_TRUE(Wait(store_->PutJobs({JobOf('d', "y")})).ok());
+
+  Reopen();
+
+  const auto jobs = Wait(store_->LoadJobs());
+  ASSERT_THAT(*jobs, SizeIs(4));
+  EXPECT_EQ(jobs->front().state, JobState::kEnded);
+}
+
 TEST_F(StoreTest, JobsAreLoadedOldestFirst) {
   for (char id : {'c', 'a', 'b'}) ASSERT_TRUE(Wait(store_->PutJob(JobOf(id, "x"))).ok());
 
