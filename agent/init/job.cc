@@ -128,6 +128,11 @@ std::optional<Refusal> Job::TakeReports() {
   return std::nullopt;
 }
 
+std::optional<Supervisor> Job::TakeIdleSupervisor() {
+  if (stage_ != Stage::kGone) return std::nullopt;
+  return std::exchange(supervisor_, std::nullopt);
+}
+
 std::optional<Refusal> Job::SupervisorEnded(int wait_status) {
   const bool untaken = supervisor_->untaken();
   supervisor_.reset();
@@ -159,7 +164,6 @@ void Job::Become(Stage stage) {
   if (stage_ < Stage::kStarted && stage >= Stage::kStarted) LetGo();
   stage_ = stage;
   if (stage_ == Stage::kGone) {
-    supervisor_.reset();
     orphaned_ = false;
     pipes_.stdin_write.Reset();
   }
@@ -169,7 +173,6 @@ void Job::LetGo() {
   pipes_.CloseCommandEnds();
   text_.reset();
   setup_ = {};
-  if (supervisor_.has_value()) supervisor_->SetTaken();
 }
 
 v1::FromInit Job::News(const std::string& id) const {

@@ -46,6 +46,8 @@ class Job {
   // Takes what the supervisor has reported. Something: the command never started, and the job is
   // over.
   std::optional<Refusal> TakeReports();
+  // The supervisor, once it has said that nothing is left: it waits for another command.
+  std::optional<Supervisor> TakeIdleSupervisor();
 
   // The supervisor has been reaped: with nothing left, or killed and its tree now nobody's; or
   // killed before it began, and there is another. Something: there can be none, and the job is

@@ -33,7 +33,9 @@ bool TakeStandby(std::vector<UniqueFd>& descriptors, JobPipes& pipes) {
 void MakeBlocking(const UniqueFd& end) {
   if (!end) return;
   const int flags = ::fcntl(end.get(), F_GETFL);
-  if (flags >= 0) ::fcntl(end.get(), F_SETFL, flags & ~O_NONBLOCK);
+  if (flags >= 0 && (flags & O_NONBLOCK) != 0) {
+    ::fcntl(end.get(), F_SETFL, flags & ~O_NONBLOCK);
+  }
 }
 
 void CloseIfDrained(UniqueFd& end) {

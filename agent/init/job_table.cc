@@ -182,6 +182,7 @@ void JobTable::Deliver(const Job& job, JobSignal signal) {
 std::optional<Refusal> JobTable::TakeReportsOf(Job& job) {
   std::optional<Refusal> refusal = job.TakeReports();
   if (refusal.has_value() || job.stage() == Job::Stage::kForked) return refusal;
+  if (std::optional<Supervisor> idle = job.TakeIdleSupervisor()) spare_.GiveBack(*std::move(idle));
   for (const JobSignal& early : job.TakeEarlySignals()) Deliver(job, early);
   return std::nullopt;
 }
@@ -220,8 +221,9 @@ void JobTable::Reap() {
     if (WIFSTOPPED(status)) {
       ContinueSupervisors();
     } else {
-      spare_.ChildEnded(pid);
+      // It may have said before it ended that it waits.
       SupervisorEnded(pid, status);
+      spare_.ChildEnded(pid);
     }
   }
   EraseForgotten();
@@ -387,11 +389,20 @@ void JobTable::EraseForgotten() {
 
 std::vector<pid_t> JobTable::Supervisors() const {
   std::vector<pid_t> pids;
-  if (spare_.pid() != 0) pids.push_back(spare_.pid());
+  for (const Supervisor& waiting : spare_.waiting()) pids.push_back(waiting.pid());
   for (const auto& [id, job] : jobs_) {
     if (job.supervisor() != 0) pids.push_back(job.supervisor());
   }
   return pids;
+}
+
+void JobTable::TrimSpares() {
+  if (spare_.waiting().size() <= 1) return;
+  const auto busy =
+      static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+        return entry.second.supervisor() != 0;
+      }));
+  spare_.Keep(std::max<std::size_t>(busy / 2, 1));
 }
 
 }  // namespace sandkeep::init

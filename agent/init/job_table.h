@@ -50,6 +50,8 @@ class JobTable {
   // is there.
   std::optional<std::chrono::milliseconds> UntilSpare() const;
   void MakeSpare() { spare_.Make(); }
+  // Half as many wait as commands run, and one: they count against the sandbox's processes.
+  void TrimSpares();
 
   // A shell that is to stand by starts once nothing of any job lives.
   void StartStandbys();
@@ -86,7 +88,7 @@ class JobTable {
   void EraseForgotten();
   void SweepNow();
   bool Quiet() const;
-  // The one that waits for a command included.
+  // Those that wait for a command included.
   std::vector<pid_t> Supervisors() const;
 
   Channel& channel_;

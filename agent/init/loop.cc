@@ -55,6 +55,7 @@ void Loop::Turn() {
   jobs_->LookAtInputsIfDue();
   TellPorts();
   jobs_->StartStandbys();
+  jobs_->TrimSpares();
   told_ = jobs_->TellNews();
   starved_ = !told_ && (waits[0].revents & POLLOUT) != 0;
 }

@@ -1,13 +1,19 @@
-// The supervisor that waits for the next command, so that no command waits for a fork. Made when
-// init has nothing else to do; without one a command forks its own.
+// The supervisors that wait for a command, so that no command waits for a fork. One is made when
+// init has nothing else to do. One whose whole tree is gone waits again, half as many of them as
+// commands run, since a fork is most of what init does for a command. Without one a command forks
+// its own.
 //
-// Trust: what runs in the sandbox may kill it: then there is another.
+// Trust: what runs in the sandbox may kill them: then there are others. Nothing of an earlier
+// command is left in one: its descriptors are closed, and what it had of memory nobody inside
+// reads.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/init/supervisor.h"
 
@@ -23,15 +29,18 @@ class Spare {
 
   // Nothing: there is none.
   std::optional<Supervisor> Take();
-  // A child was reaped, this one or another: there may be room for one again.
+  // One that has said that nothing of its tree lives: it waits for the next.
+  void GiveBack(Supervisor supervisor);
+  // Ends those that are more than that.
+  void Keep(std::size_t most);
+  // A child was reaped, one of these or another: there may be room for one again.
   void ChildEnded(pid_t pid);
 
-  // 0: there is none.
-  pid_t pid() const { return supervisor_.has_value() ? supervisor_->pid() : 0; }
+  const std::vector<Supervisor>& waiting() const { return waiting_; }
 
  private:
   const std::string workspace_;
-  std::optional<Supervisor> supervisor_;
+  std::vector<Supervisor> waiting_;
   bool wanted_ = true;
 };
 

@@ -1,7 +1,6 @@
 #include "agent/init/supervise.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -71,19 +70,18 @@ bool EnterFolder(const char* workspace, const char* folder) {
 }
 
 // The score that this process has while it spawns, since the command inherits it.
-class CommandOomScore {
+class OomScore {
  public:
-  CommandOomScore() {
+  OomScore() {
     const UniqueFd file(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
     // Out of the way of the command's.
     file_.Reset(::fcntl(file.get(), F_DUPFD_CLOEXEC, kReadyFd + 1));
     const ssize_t size = file_ ? ::pread(file_.get(), own_.data(), own_.size(), 0) : 0;
     own_size_ = size > 0 ? static_cast<std::size_t>(size) : 0;
-    Write({kCommandOomScore, sizeof kCommandOomScore - 1});
   }
-  ~CommandOomScore() { Write({own_.data(), own_size_}); }
-  CommandOomScore(const CommandOomScore&) = delete;
-  CommandOomScore& operator=(const CommandOomScore&) = delete;
+
+  void BecomeCommands() const { Write({kCommandOomScore, sizeof kCommandOomScore - 1}); }
+  void BecomeOwn() const { Write({own_.data(), own_size_}); }
 
  private:
   // Without /proc there is no score, and no other harm.
@@ -161,18 +159,20 @@ void Prepare() {
 }
 
 // Reports the command's pid, or that there is none.
-pid_t StartCommand(const char* workspace, const Shell& shell) {
+pid_t StartCommand(const char* workspace, const Shell& shell, const OomScore& score) {
   if (!EnterFolder(workspace, shell.folder)) Refuse(Report::Kind::kBadFolder, errno);
   int error = 0;
+  score.BecomeCommands();
   const pid_t pid = SpawnShell(shell, error);
+  score.BecomeOwn();
   if (error == EAGAIN || error == ENOMEM) Refuse(Report::Kind::kCannotFork, error);
   if (error != 0) Refuse(Report::Kind::kNoShell, error);
   Send({.kind = Report::Kind::kStarted, .value = pid});
   return pid;
 }
 
-// Once the command itself has been reaped.
-void ReportExit(int status) {
+// Once the command itself has been reaped. True: nothing is left of its tree, and init knows.
+bool ReportExit(int status) {
   Report report{.kind = Report::Kind::kExited, .value = status};
   pid_t reaped = 0;
   do {
@@ -183,11 +183,11 @@ void ReportExit(int status) {
     report.left_behind = static_cast<int>(ProcessTree::Snapshot().LivingBelow({::getpid()}).size());
   }
   Send(report);
-  // Ending takes its time, and the kernel likes to have init wait for this processor.
-  if (report.gone != 0) ::sched_yield();
+  return report.gone != 0;
 }
 
-[[noreturn]] void Reap(pid_t command) {
+// Returns when nothing of the tree is left; ends where that can't be said with the command's exit.
+void Reap(pid_t command) {
   // The command has them now; a reader must see the end when the last of the tree is gone.
   ::close_range(STDIN_FILENO, kCommandFd, 0);
   ::close(kReadyFd);
@@ -196,7 +196,19 @@ void ReportExit(int status) {
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, __WALL);
     if (pid < 0 && errno != EINTR) ::_exit(EXIT_SUCCESS);
-    if (pid == command) ReportExit(status);
+    if (pid == command && ReportExit(status)) return;
+  }
+}
+
+// The command's descriptors find their numbers free.
+[[noreturn]] void ServeOrders(const char* workspace, const OomScore& score) {
+  HandOver order;
+  for (;;) {
+    if (!order.Receive(kReportFd)) ::_exit(EXIT_FAILURE);
+    Reap(StartCommand(
+        workspace,
+        {.folder = order.folder(), .environment = order.environment(), .standby = order.standby()},
+        score));
   }
 }
 
@@ -205,32 +217,22 @@ void ReportExit(int status) {
 void Supervise(CommandSetup& setup, int reports) {
   ArrangeDescriptors(setup, reports);
   Prepare();
-  pid_t command = kNoCommand;
-  {
-    const CommandOomScore score;
-    const std::vector<char*> environment = setup.environment.Pointers();
-    command = StartCommand(setup.workspace.c_str(), {.folder = setup.folder.c_str(),
-                                                     .environment = environment.data(),
-                                                     .standby = setup.ready >= 0});
-  }
-  Reap(command);
+  const OomScore score;
+  const std::vector<char*> environment = setup.environment.Pointers();
+  Reap(StartCommand(setup.workspace.c_str(),
+                    {.folder = setup.folder.c_str(),
+                     .environment = environment.data(),
+                     .standby = setup.ready >= 0},
+                    score));
+  ServeOrders(setup.workspace.c_str(), score);
 }
 
 void WaitAndSupervise(const std::string& workspace, int reports) {
   TakeReportFd(reports);
   Prepare();
-  pid_t command = kNoCommand;
-  {
-    const CommandOomScore score;
-    // Free for the command's, which so arrive where they belong.
-    ::close_range(STDIN_FILENO, kCommandFd, 0);
-    HandOver order;
-    if (!order.Receive(kReportFd)) ::_exit(EXIT_FAILURE);
-    command = StartCommand(
-        workspace.c_str(),
-        {.folder = order.folder(), .environment = order.environment(), .standby = order.standby()});
-  }
-  Reap(command);
+  const OomScore score;
+  ::close_range(STDIN_FILENO, kCommandFd, 0);
+  ServeOrders(workspace.c_str(), score);
 }
 
 }  // namespace sandkeep::init

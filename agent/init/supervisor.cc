@@ -30,7 +30,7 @@ std::optional<Supervisor> Supervisor::Fork(CommandSetup& setup, int& error) {
     error = errno;
     return std::nullopt;
   }
-  return Supervisor(pid, std::move(ends->ours), UniqueFd());
+  return Supervisor(pid, std::move(ends->ours), std::move(ends->theirs));
 }
 
 std::optional<Supervisor> Supervisor::ForkSpare(const std::string& workspace, int& error) {
@@ -49,7 +49,7 @@ bool Supervisor::HandOver(const CommandSetup& setup) { return SendCommand(report
 
 bool Supervisor::untaken() const {
   char byte = 0;
-  return theirs_.valid() && ::recv(theirs_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  return ::recv(theirs_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 std::optional<Report> Supervisor::NextReport() {

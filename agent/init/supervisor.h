@@ -2,6 +2,9 @@
 // supervisor is the subreaper of everything that the command starts, so a process belongs to a job
 // exactly when it descends from that job's supervisor.
 //
+// It serves one command after the other, and never two at once: it takes the next when nothing of
+// the last one's tree lives.
+//
 // Trust: a supervisor runs our code and can't be traced, but what runs in the sandbox may kill or
 // stop it. Stopped, it is continued; killed, its tree is swept by whoever holds this.
 #pragma once
@@ -17,15 +20,15 @@
 
 namespace sandkeep::init {
 
-// What a supervisor says, at most once each: that it couldn't start, or Started, then Exited. Its
-// own end means that nothing of the tree lives any more, if that wasn't said with Exited.
+// What a supervisor says of a command, at most once each: that it couldn't start, or Started, then
+// Exited. Its own end means that nothing of the tree lives any more, if that wasn't said with
+// Exited.
 struct Report {
   enum class Kind : std::int32_t { kBadFolder, kNoShell, kCannotFork, kStarted, kExited };
   Kind kind = Kind::kStarted;
   std::int32_t value = 0;  // An errno; the command's pid; its wait status.
   std::int32_t left_behind = 0;
-  // With kExited: no process of the tree is left. Said at once, since the supervisor's own end
-  // takes its time.
+  // With kExited: no process of the tree is left, and the supervisor waits for its next command.
   std::int32_t gone = 0;
 };
 
@@ -47,12 +50,10 @@ class Supervisor {
   // One that waits for its command: most of what a start takes is done when it comes.
   static std::optional<Supervisor> ForkSpare(const std::string& workspace, int& error);
 
-  // Gives a spare its command. False: it can't be given, and wasn't.
+  // Gives one that waits its command. False: it can't be given, and wasn't.
   bool HandOver(const CommandSetup& setup);
   // It died before it took the command from its socket: nothing of that has begun.
   bool untaken() const;
-  // It has said that the command started.
-  void SetTaken() { theirs_.Reset(); }
 
   pid_t pid() const { return pid_; }
   // Readable when there is a report.
@@ -71,7 +72,7 @@ class Supervisor {
 
   pid_t pid_;
   UniqueFd reports_;
-  // A spare's end, kept to see whether the command is still in it.
+  // Its end, kept to see whether the command is still in it.
   UniqueFd theirs_;
 };
 

@@ -229,6 +229,62 @@ TEST_F(TreeTest, RunsACommandThatWasHandedToADeadSupervisor) {
   EXPECT_EQ(ReadAll(job.output), "ran\n");
 }
 
+TEST_F(TreeTest, UsesASupervisorAgainOnceNothingOfItsTreeLives) {
+  const RunningJob bystander = agent_->Start("sleep 1000");
+  std::string first;
+  std::string second;
+  agent_->RunToEnd("echo $PPID", &first);
+  agent_->RunToEnd("echo $PPID", &second);
+  EXPECT_EQ(second, first);
+}
+
+TEST_F(TreeTest, LeavesNothingOfACommandToTheNextOneOfItsSupervisor) {
+  const std::string look =
+      "echo $PPID; pwd; umask; ulimit -a; env | sort; trap; ls /proc/self/fd; readlink "
+      "/proc/self/fd/0; cat /proc/self/oom_score_adj; grep -E '^(Sig[^Q]|Shd)' /proc/self/status; "
+      "read -r _ _ _ _ _ sid _ </proc/$$/stat; [[ $sid == $$ ]] && echo leads; cat "
+      "/proc/$PPID/oom_score_adj; readlink /proc/$PPID/cwd";
+  const RunningJob bystander = agent_->Start("sleep 1000");
+  std::string before;
+  std::string after;
+  agent_->RunToEnd(look, &before);
+  const RunningJob other = agent_->Start(
+      "trap '' TERM; umask 0; cd /; ulimit -n 50; exec 9<.; read -r line; exit 3",
+      {.cwd = "/tmp", .env = {{"OTHERS", "secret"}}, .merge_streams = false, .stdin_pipe = true});
+  ASSERT_EQ(::write(other.input.get(), "\n", 1), 1);
+  EXPECT_EQ(agent_->WaitExited(other).exit_code(), 3);
+  // Nobody holds its ends any more.
+  EXPECT_EQ(ReadAll(other.output) + ReadAll(other.error_output), "");
+  agent_->WaitGone(other);
+  agent_->RunToEnd(look, &after);
+  EXPECT_EQ(after, before);
+}
+
+TEST_F(TreeTest, RunsACommandThatWasHandedToASupervisorThatDiedAfterItHadServed) {
+  ASSERT_EQ(agent_->RunToEnd("true").exit_code(), 0);
+  // The one that served last is the one that stays.
+  const pid_t spare = AwaitSpare();
+  ASSERT_EQ(::kill(init_->pid(), SIGSTOP), 0);
+  ASSERT_EQ(::kill(spare, SIGKILL), 0);
+  const RunningJob job = agent_->Begin("echo ran; exit 4");
+  ASSERT_EQ(::kill(init_->pid(), SIGCONT), 0);
+  const Outcome outcome = agent_->WaitExited(job);
+  EXPECT_EQ(outcome.exit_code(), 4);
+  EXPECT_FALSE(outcome.supervisor_lost);
+  EXPECT_EQ(ReadAll(job.output), "ran\n");
+}
+
+TEST_F(TreeTest, KeepsNoMoreSupervisorsThanItNeeds) {
+  std::vector<RunningJob> jobs;
+  for (int i = 0; i < 30; ++i) jobs.push_back(agent_->Start("read -r line", {.stdin_pipe = true}));
+  for (const RunningJob& job : jobs) {
+    ASSERT_EQ(::write(job.input.get(), "\n", 1), 1);
+    agent_->WaitGone(job);
+    agent_->Forget(job);
+  }
+  AwaitSpare();
+}
+
 TEST_F(TreeTest, DoesNotSweepTheSupervisorThatWaits) {
   const RunningJob job = agent_->Start("sleep 1000");
   // Only this one has a child; the other waits.
