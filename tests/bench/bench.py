@@ -5,6 +5,7 @@ import json
 import statistics
 import sys
 
+import job_rows
 import rows
 import tls_rows
 import transfer_rows
@@ -17,7 +18,7 @@ ORDER = (
     "hop-cost", "tls-handshakes", "download-sendfile", "download-grpc", "download-small", "upload", "cold-pool", "cold-run", "thaw",
     "stopped", "rss-gateway", "rss-agent", "rss-init", "rss-streams", "rss-slow-readers", "known-500", "start-gateway",
 )
-ROWS = rows.ALL | tls_rows.ALL | transfer_rows.ALL
+ROWS = rows.ALL | job_rows.ALL | tls_rows.ALL | transfer_rows.ALL
 ALL = {name: ROWS[name] for name in ORDER} | ROWS
 
 

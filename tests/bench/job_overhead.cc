@@ -1,6 +1,6 @@
 // job_overhead SOCKET PRINCIPAL LABEL AT_ONCE COUNT: runs `true` COUNT times, AT_ONCE at a time,
-// and prints the median time from StartJob to the outcome, in milliseconds. Exit 1 and one line on
-// standard error when a command didn't end well.
+// and prints the median and the mean time from StartJob to the outcome, in milliseconds. Exit 1 and
+// one line on standard error when a command didn't end well.
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -92,7 +93,8 @@ int Main(const std::vector<std::string>& arguments) {
   }
   const auto middle = load.took_ms.begin() + static_cast<std::ptrdiff_t>(load.took_ms.size() / 2);
   std::nth_element(load.took_ms.begin(), middle, load.took_ms.end());
-  std::cout << *middle << "\n";
+  const double sum = std::accumulate(load.took_ms.begin(), load.took_ms.end(), 0.0);
+  std::cout << *middle << " " << sum / static_cast<double>(load.took_ms.size()) << "\n";
   return EXIT_SUCCESS;
 }
 

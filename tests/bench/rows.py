@@ -21,44 +21,6 @@ PAIRS = 5
 RATES = 3
 LABEL = "bench"
 CPUCLOCK_SCHED = 2  # of <linux/posix-timers.h>
-# Spawns a login shell bare, as many at once as it is told, and prints the median in microseconds.
-SPAWNER = r"""
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-extern char** environ;
-static int order(const void* a, const void* b) { double d = *(double*)a - *(double*)b; return (d > 0) - (d < 0); }
-static void spawn_each(double* took, int count) {
-  char* argv[] = {"bash", "-lc", "true", NULL};
-  for (int i = 0; i < count; i++) {
-    struct timespec a, b;
-    pid_t pid;
-    clock_gettime(CLOCK_MONOTONIC, &a);
-    if (posix_spawn(&pid, "/bin/bash", NULL, NULL, argv, environ) != 0) _exit(1);
-    waitpid(pid, NULL, 0);
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    took[i] = (b.tv_sec - a.tv_sec) * 1e6 + (b.tv_nsec - a.tv_nsec) / 1e3;
-  }
-}
-int main(int argc, char** argv) {
-  int at_once = argc > 1 ? atoi(argv[1]) : 1, each = argc > 2 ? atoi(argv[2]) : 200, all = at_once * each;
-  double* took = mmap(NULL, all * sizeof *took, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  for (int i = 0; i < at_once; i++) {
-    if (fork() == 0) {
-      spawn_each(took + i * each, each);
-      _exit(0);
-    }
-  }
-  while (wait(NULL) > 0) {
-  }
-  qsort(took, all, sizeof *took, order);
-  printf("%.1f\n", took[all / 2]);
-}
-"""
 
 
 @dataclasses.dataclass
@@ -72,14 +34,16 @@ class Measured:
     lower_is_better: bool = True
     # What else has to hold: the worst that was seen, the most there may be, and what it is.
     conditions: list = dataclasses.field(default_factory=list)
+    # What else to know of the value.
+    note: str = ""
 
     def bar_text(self):
         kind = "ratio " if self.bar_on_ratio else ""
         return f"{kind}{'<=' if self.lower_is_better else '>='} {self.bar:g}"
 
     def reason(self):
-        return {"reason": "; ".join(f"{what}: {worst:.1f} (at most {most:g})" for worst, most, what in self.conditions)} \
-            if self.conditions else {}
+        said = [f"{what}: {worst:.1f} (at most {most:g})" for worst, most, what in self.conditions] + [self.note] * bool(self.note)
+        return {"reason": "; ".join(said)} if said else {}
 
 
 # --- tools ---------------------------------------------------------------------------------------
@@ -169,7 +133,13 @@ def cpu_percent(pids, seconds):
 
 
 def make_spawner(mine):
-    mine.output(LABEL, f"cat >spawner.c <<'C'\n{SPAWNER}\nC\ngcc -O2 -static -o spawner spawner.c")
+    source = (pathlib.Path(__file__).parent / "spawner.c").read_text()
+    mine.output(LABEL, f"cat >spawner.c <<'C'\n{source}\nC\ngcc -O2 -static -o spawner spawner.c")
+
+
+def spawn(mine, *arguments):
+    """What spawner.c measures inside the sandbox."""
+    return json.loads(mine.output(LABEL, " ".join(["./spawner", *map(str, arguments)])))
 
 
 def container_of(stack, label):
@@ -191,7 +161,7 @@ def command_vs_spawn(stack):
         ours, bare = [], []
         for _ in range(PAIRS):
             ours.append(wrk(stack, call_body("run_command", sandbox=LABEL, command="true"), 1, 3, wanted=RAN)[1])
-            bare.append(float(mine.output(LABEL, "./spawner")) / 1000)
+            bare.append(spawn(mine)["p50_us"] / 1000)
     return Measured(ours, "ms", 1.5, "bare spawn in the container", bare, bar_on_ratio=True)
 
 
@@ -208,31 +178,6 @@ def command_vs_podman_exec(stack):
     measured = Measured(theirs, "ms", 25, "our run_command (the value is podman exec)", ours, bar_on_ratio=True)
     measured.lower_is_better = False
     return measured
-
-
-def job_overhead(stack, at_once):
-    """The agent's part alone: its client, next to it, as the gateway's user."""
-    warm_up(stack)
-    principal = next(line.split()[-2] for line in stack.ctl("ls").stdout.splitlines() if line.split()[:1] == [LABEL])
-    program = as_user("sandkeep-gw", {}, stack.state / "bin" / "job_overhead", stack.socket, principal, LABEL, at_once,
-                      200 * max(1, at_once // 4))
-    shutil.copy2(BUILD / "tests" / "bench" / "job_overhead", stack.state / "bin")
-    ours, bare = [], []
-    with client(stack) as mine:
-        make_spawner(mine)
-        for _ in range(PAIRS):
-            done = subprocess.run(program, cwd="/", check=True, capture_output=True, text=True, timeout=120)
-            ours.append(float(done.stdout))
-            bare.append(float(mine.output(LABEL, f"./spawner {at_once} {200 // at_once + 10}")) / 1000)
-    return [one - other for one, other in zip(ours, bare)]
-
-
-def job_overhead_1(stack):
-    return Measured(job_overhead(stack, 1), "ms", 1)
-
-
-def job_overhead_32(stack):
-    return Measured(job_overhead(stack, 32), "ms", 5)
 
 
 def output_rate(stack):
@@ -579,8 +524,6 @@ def rss_init(stack):
 ALL = {
     "command-vs-spawn": command_vs_spawn,
     "command-vs-podman-exec": command_vs_podman_exec,
-    "job-overhead-1": job_overhead_1,
-    "job-overhead-32": job_overhead_32,
     "output-rate": output_rate,
     "idle-200": idle_200,
     "one-byte-writer": one_byte_writer,
