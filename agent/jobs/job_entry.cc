@@ -390,6 +390,11 @@ std::int64_t JobEntry::size(std::size_t i) const {
   return stream.pump ? stream.pump->size() : SpoolSize(stream.path);
 }
 
+bool JobEntry::knows_sizes() const {
+  return std::all_of(streams_.begin(), streams_.end(),
+                     [](const Stream& stream) { return stream.pump != nullptr; });
+}
+
 std::int64_t JobEntry::kept_bytes() const {
   const bool over = ended() && streams_.front().pump == nullptr;
   if (over) return row_.outcome->output_bytes - row_.outcome->dropped_bytes;

@@ -104,6 +104,8 @@ class JobEntry : public std::enable_shared_from_this<JobEntry>, private PumpSink
   std::int64_t size(std::size_t i) const;
   // What a reader of the outcome sees of a stream: its size when the job ended.
   std::int64_t size_at_end(std::size_t i) const { return streams_[i].size_at_end; }
+  // Without asking the disk: of a job of this agent's own.
+  bool knows_sizes() const;
   // What its spools hold on the disk.
   std::int64_t kept_bytes() const;
   // The row says so already: of a running job, less is kept from now on.

@@ -20,6 +20,7 @@ void JobRegistry::Add(const EntryPtr& job) {
 }
 
 void JobRegistry::Remove(const EntryPtr& job) {
+  settled_.TakeOut(job->row().id);
   LeaveOutput(job);
   job->Abandon();
   by_id_.erase(job->row().id);
@@ -28,10 +29,14 @@ void JobRegistry::Remove(const EntryPtr& job) {
 }
 
 void JobRegistry::AbandonAll() {
-  for (const EntryPtr& job : order_) job->Abandon();
+  for (const EntryPtr& job : order_) {
+    settled_.TakeOut(job->row().id);
+    job->Abandon();
+  }
 }
 
 void JobRegistry::SetLive(const EntryPtr& job) {
+  settled_.TakeOut(job->row().id);
   LeaveOutput(job);
   live_.emplace(job->row().id, job);
   if (live_.size() == 1) return;
@@ -41,6 +46,7 @@ void JobRegistry::SetLive(const EntryPtr& job) {
 void JobRegistry::SetSettled(const EntryPtr& job) {
   live_.erase(job->row().id);
   EnterOutput(job);
+  settled_.Enter(*job);
 }
 
 void JobRegistry::EnterOutput(const EntryPtr& job) {

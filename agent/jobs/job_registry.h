@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "agent/jobs/job_entry.h"
+#include "agent/jobs/settled_jobs.h"
 
 namespace sandkeep {
 
@@ -25,6 +26,9 @@ class JobRegistry {
   // Something may happen of it again; nothing any more.
   void SetLive(const EntryPtr& job);
   void SetSettled(const EntryPtr& job);
+
+  // Of this agent's own jobs, for any thread.
+  const SettledJobs& settled() const { return settled_; }
 
   // Null: there is none.
   EntryPtr Find(const JobId& id) const;
@@ -62,6 +66,7 @@ class JobRegistry {
   std::vector<EntryPtr> order_;
   absl::flat_hash_map<JobId, EntryPtr> by_id_;
   absl::flat_hash_map<JobId, EntryPtr> live_;
+  SettledJobs settled_;
   // The others, as far as they hold output, by their end; and what they hold, which stays the same.
   // Asked for at every step of every job: a walk over all that is known would be most of its cost.
   std::set<std::pair<absl::Time, JobId>> with_output_;

@@ -18,6 +18,9 @@ class OwnedTable : public JobTable {
     ASSIGN_OR_RETURN(const Table::EntryPtr job, table_->FindEntry(id));
     return job->Snapshot();
   }
+  std::optional<SettledJob> FindSettled(const JobId& id) const override {
+    return table_->jobs().settled().Find(id);
+  }
   absl::StatusOr<JobSnapshot> Newest() const override { return table_->jobs().Newest(); }
   std::vector<JobSnapshot> List(int limit) const override { return table_->jobs().List(limit); }
   absl::StatusOr<std::unique_ptr<JobWatcher>> Watch(const JobId& id, std::int64_t from_offset,

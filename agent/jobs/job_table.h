@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "agent/init_link/init_link.h"
 #include "agent/jobs/job.h"
+#include "agent/jobs/settled_jobs.h"
 #include "agent/store/store.h"
 #include "common/async.h"
 #include "common/clock.h"
@@ -51,6 +52,8 @@ class JobTable {
   // NotFound: no such job in this sandbox.
   virtual absl::StatusOr<JobSnapshot> Find(const JobId& id) const = 0;
   virtual absl::StatusOr<JobSnapshot> Newest() const = 0;
+  // From any thread. nullopt: only the strand knows.
+  virtual std::optional<SettledJob> FindSettled(const JobId& id) const = 0;
   // Newest first.
   virtual std::vector<JobSnapshot> List(int limit) const = 0;
 

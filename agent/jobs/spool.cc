@@ -1,9 +1,12 @@
 #include "agent/jobs/spool.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -141,6 +144,20 @@ absl::StatusOr<std::string> SpoolReader::ReadBlocking(std::int64_t offset,
     have += static_cast<std::size_t>(size);
   }
   data.resize(have);
+  return data;
+}
+
+std::optional<std::string> ReadIfCached(const std::string& path, std::int64_t offset,
+                                        std::int64_t bytes) {
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+  how.resolve = RESOLVE_CACHED;
+  const UniqueFd file(
+      static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+  if (!file) return std::nullopt;
+  std::string data(static_cast<std::size_t>(bytes), '\0');
+  iovec into{data.data(), data.size()};
+  if (::preadv2(file.get(), &into, 1, offset, RWF_NOWAIT) != bytes) return std::nullopt;
   return data;
 }
 

@@ -90,6 +90,11 @@ class SpoolReader {
   UniqueFd file_;
 };
 
+// On any thread: nothing of it waits for a disk, not even to find the file. nullopt: it isn't all
+// in memory, or isn't there.
+std::optional<std::string> ReadIfCached(const std::string& path, std::int64_t offset,
+                                        std::int64_t bytes);
+
 // The size of a spool that nobody splices into; 0: there is none.
 std::int64_t SpoolSize(const std::string& path);
 

@@ -84,7 +84,8 @@ absl::StatusOr<std::shared_ptr<Sandbox>> Manager::Resolve(const SandboxRef& ref)
   } else {
     return absl::InvalidArgumentError("a sandbox is named by principal and label, or by key");
   }
-  if (!sandbox || !sandbox->View().recorded) return NoSuchSandbox();
+  const auto recorded = [](const SandboxView& view) { return view.recorded; };
+  if (!sandbox || !sandbox->Peek(recorded)) return NoSuchSandbox();
   if (ref.principal && sandbox->principal() != *ref.principal) return NoSuchSandbox();
   return sandbox;
 }
@@ -139,6 +140,12 @@ Async<WatchedJob> Manager::WatchJob(SandboxRef ref, std::optional<JobId> id,
                                     std::int64_t from_offset, bool follow) {
   CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
   co_return co_await sandbox->WatchJob(std::move(id), from_offset, follow);
+}
+
+absl::StatusOr<std::optional<SettledJob>> Manager::FindSettledJob(const SandboxRef& ref,
+                                                                  const JobId& id) const {
+  ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
+  return sandbox->FindSettled(id);
 }
 
 Async<std::vector<JobSnapshot>> Manager::ListJobs(SandboxRef ref, int limit) {

@@ -42,6 +42,8 @@ class Manager : public SandboxManager {
   Async<StartedJob> StartJob(PrincipalId principal, std::string label, JobSpec spec) override;
   Async<WatchedJob> WatchJob(SandboxRef ref, std::optional<JobId> id, std::int64_t from_offset,
                              bool follow) override;
+  absl::StatusOr<std::optional<SettledJob>> FindSettledJob(const SandboxRef& ref,
+                                                           const JobId& id) const override;
   Async<std::vector<JobSnapshot>> ListJobs(SandboxRef ref, int limit) override;
   Async<std::int64_t> SendInput(SandboxRef ref, JobId id, std::string data, bool end) override;
   Async<JobSnapshot> SignalJob(SandboxRef ref, JobId id, int signal, absl::Duration grace) override;

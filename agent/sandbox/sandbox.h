@@ -103,6 +103,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   // Aborted: the sandbox was forgotten meanwhile, look for it again.
   Async<StartedJob> StartJob(JobSpec spec);
   Async<WatchedJob> WatchJob(std::optional<JobId> id, std::int64_t from_offset, bool follow);
+  // From any thread, at once.
+  std::optional<SettledJob> FindSettled(const JobId& id) const { return jobs_->FindSettled(id); }
   Async<std::vector<JobSnapshot>> ListJobs(int limit);
   Async<std::int64_t> SendInput(JobId id, std::string data, bool end);
   Async<JobSnapshot> SignalJob(JobId id, int signal, absl::Duration grace);
@@ -342,7 +344,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   StrandLock lock_;
   StrandSignal commits_done_;
   std::shared_ptr<SharedStart> start_;
-  std::unique_ptr<JobTable> jobs_;
+  const std::unique_ptr<JobTable> jobs_;
   const std::shared_ptr<HoldCount> holds_;
   const std::shared_ptr<PrincipalUse> use_;
 

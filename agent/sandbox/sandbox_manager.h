@@ -194,6 +194,10 @@ class SandboxManager {
   // No id: the newest job.
   virtual Async<WatchedJob> WatchJob(SandboxRef ref, std::optional<JobId> id,
                                      std::int64_t from_offset, bool follow) = 0;
+  // At once, on any thread. nullopt: something may still come of it, or it isn't known; WatchJob
+  // has all.
+  virtual absl::StatusOr<std::optional<SettledJob>> FindSettledJob(const SandboxRef& ref,
+                                                                   const JobId& id) const = 0;
   virtual Async<std::vector<JobSnapshot>> ListJobs(SandboxRef ref, int limit) = 0;
   virtual Async<std::int64_t> SendInput(SandboxRef ref, JobId id, std::string data, bool end) = 0;
   virtual Async<JobSnapshot> SignalJob(SandboxRef ref, JobId id, int signal,

@@ -57,9 +57,10 @@ class AgentService : public v1::Agent::CallbackService {
                         v1::ListJobsResponse* response) override {
     return Unary(RpcOf("ListJobs"), OnLeave::kStop, &Handlers::ListJobs, request, response);
   }
-  UnaryAnswer* ReadOutput(Context*, const v1::ReadOutputRequest* request,
+  UnaryAnswer* ReadOutput(Context* context, const v1::ReadOutputRequest* request,
                           v1::ReadOutputResponse* response) override {
-    return Unary(RpcOf("ReadOutput"), OnLeave::kStop, &Handlers::ReadOutput, request, response);
+    return AtOnceOrLater(RpcOf("ReadOutput"), &Handlers::ReadOutputNow, &Handlers::ReadOutput,
+                         *context, request, response);
   }
   UnaryAnswer* ListSandboxes(Context*, const v1::ListSandboxesRequest* request,
                              v1::ListSandboxesResponse* response) override {
@@ -175,6 +176,33 @@ class AgentService : public v1::Agent::CallbackService {
     const auto place = Admit(rpc, request->ByteSizeLong());
     const auto serve = [&] { return (handlers_.*method)(*request, *response); };
     answer->Finish(ToGrpc(place.ok() ? Guarded(serve) : place.status()));
+    return answer;
+  }
+
+  // As AtOnce if `now` says that this was all, else a coroutine that stops when the caller leaves.
+  template <typename Request, typename Response>
+  UnaryAnswer* AtOnceOrLater(const Rpc& rpc,
+                             absl::StatusOr<bool> (Handlers::*now)(const Request&, Response&) const,
+                             Async<void> (Handlers::*later)(const Request&, Response&),
+                             Context& context, const Request* request, Response* response) {
+    auto place = Admit(rpc, request->ByteSizeLong());
+    absl::Status end = place.status();
+    if (place.ok()) {
+      bool answered = false;
+      const auto serve = [&]() -> absl::Status {
+        ASSIGN_OR_RETURN(answered, (handlers_.*now)(*request, *response));
+        return absl::OkStatus();
+      };
+      end = Guarded(serve);
+      if (end.ok() && !answered) {
+        auto work = [this, later, request, response] {
+          return (handlers_.*later)(*request, *response);
+        };
+        return UnaryReactor::Start(executor_, *std::move(place), true, work);
+      }
+    }
+    UnaryAnswer* const answer = context.DefaultReactor();
+    answer->Finish(ToGrpc(end));
     return answer;
   }
 

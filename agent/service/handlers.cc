@@ -17,6 +17,22 @@ namespace sandkeep {
 namespace asio = boost::asio;
 namespace v1 = agent::v1;
 
+namespace {
+
+void FillRange(v1::ReadOutputResponse* response, OutputRange range) {
+  for (const JobGap& gap : range.gaps()) Fill(response->add_gaps(), gap);
+  response->set_offset(range.offset());
+  response->set_data(std::move(range).data());
+}
+
+std::int64_t EndOf(const SettledJob& settled) {
+  std::int64_t end = 0;
+  for (const SettledJob::Stream& stream : settled.streams) end = std::max(end, stream.size);
+  return end;
+}
+
+}  // namespace
+
 Handlers::Handlers(SandboxManager& manager, FileServices files, HostFacts facts, Peer peer)
     : manager_(manager), files_(files), facts_(std::move(facts)), peer_(std::move(peer)) {}
 
@@ -121,10 +137,28 @@ Async<void> Handlers::ReadOutput(const v1::ReadOutputRequest& request,
     CO_RETURN_IF_ERROR(event.status());
     range.Add(*std::move(event));
   }
-  for (const JobGap& gap : range.gaps()) Fill(response.add_gaps(), gap);
-  response.set_offset(range.offset());
-  response.set_data(std::move(range).data());
+  FillRange(&response, std::move(range));
   co_return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Handlers::ReadOutputNow(const v1::ReadOutputRequest& request,
+                                             v1::ReadOutputResponse& response) const {
+  ASSIGN_OR_RETURN(const ReadOutputCall call, ParseReadOutput(request));
+  RETURN_IF_ERROR(Admit(RpcOf("ReadOutput"), call.ref));
+  ASSIGN_OR_RETURN(const std::optional<SettledJob> settled,
+                   manager_.FindSettledJob(call.ref, call.id));
+  // Past the end of all there is: a watcher says so.
+  if (!settled.has_value() || call.offset > EndOf(*settled)) return false;
+  OutputRange range(call.stream, call.offset, call.limit);
+  for (const SettledJob::Stream& stream : settled->streams) {
+    if (!range.Wants(stream.kind)) continue;
+    std::optional<std::vector<JobEvent>> events = OutputNow(stream, call.offset, call.limit);
+    if (!events.has_value()) return false;
+    for (JobEvent& event : *events) range.Add(std::move(event));
+  }
+  Fill(response.mutable_job(), settled->job);
+  FillRange(&response, std::move(range));
+  return true;
 }
 
 Async<void> Handlers::ListSandboxes(const v1::ListSandboxesRequest& request,

@@ -35,6 +35,9 @@ class Handlers {
                        agent::v1::ListJobsResponse& response);
   Async<void> ReadOutput(const agent::v1::ReadOutputRequest& request,
                          agent::v1::ReadOutputResponse& response);
+  // The same at once, on gRPC's own thread, where nothing can change any more. False: it can't.
+  absl::StatusOr<bool> ReadOutputNow(const agent::v1::ReadOutputRequest& request,
+                                     agent::v1::ReadOutputResponse& response) const;
   Async<void> ListSandboxes(const agent::v1::ListSandboxesRequest& request,
                             agent::v1::ListSandboxesResponse& response);
   // At once, on gRPC's own thread: every download asks it.

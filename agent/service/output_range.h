@@ -16,6 +16,8 @@ class OutputRange {
   OutputRange(OutputStream stream, std::int64_t offset, std::int64_t limit)
       : stream_(stream), offset_(offset), limit_(static_cast<std::size_t>(limit)) {}
 
+  // It is of that stream's output.
+  bool Wants(OutputStream stream) const;
   void Add(JobEvent event);
 
   // Nothing more belongs to it: full, interrupted by a gap, or the job's end was seen.
@@ -26,7 +28,6 @@ class OutputRange {
   std::string data() && { return std::move(data_); }
 
  private:
-  bool Wants(OutputStream stream) const;
   void AddOutput(JobOutput output);
 
   const OutputStream stream_;

@@ -126,6 +126,8 @@ class ScriptedManager : public SandboxManager {
  public:
   std::function<Async<StartedJob>(PrincipalId, std::string, JobSpec)> start_job;
   std::function<Async<WatchedJob>(SandboxRef, std::optional<JobId>, std::int64_t, bool)> watch_job;
+  std::function<absl::StatusOr<std::optional<SettledJob>>(const SandboxRef&, const JobId&)>
+      find_settled_job;
   std::function<Async<std::vector<JobSnapshot>>(SandboxRef, int)> list_jobs;
   std::function<Async<std::int64_t>(SandboxRef, JobId, std::string, bool)> send_input;
   std::function<Async<JobSnapshot>(SandboxRef, JobId, int, absl::Duration)> signal_job;
@@ -153,6 +155,10 @@ class ScriptedManager : public SandboxManager {
   Async<WatchedJob> WatchJob(SandboxRef ref, std::optional<JobId> id, std::int64_t from_offset,
                              bool follow) override {
     return Call(watch_job, std::move(ref), std::move(id), from_offset, follow);
+  }
+  absl::StatusOr<std::optional<SettledJob>> FindSettledJob(const SandboxRef& ref,
+                                                           const JobId& id) const override {
+    return find_settled_job ? find_settled_job(ref, id) : std::nullopt;
   }
   Async<std::vector<JobSnapshot>> ListJobs(SandboxRef ref, int limit) override {
     return Call(list_jobs, std::move(ref), limit);
