@@ -162,6 +162,7 @@ absl::Status Serve(GatewaySettings settings, mcp::Registry registry) {
 
   http::Server::Options options;
   options.tls = certificates.get();
+  options.one_thread = kGatewayThreads == 1;
   http::McpTransport transport(*endpoint, options.timing);
   DescriptorDoor door(io.get_executor(), settings.agent_socket);
   DownloadHandler downloads(*agent, &door, links, types, *keys);

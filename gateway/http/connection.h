@@ -1,8 +1,8 @@
 // One client's connection: reads requests, one after the other, and has each answered before the
 // next is looked at, so that pipelined ones are answered in order.
 //
-// A coroutine on a strand of its own; it owns itself until it ends. One watchdog timer serves every
-// deadline: passing it closes the socket and cancels whatever the coroutine waits for.
+// A coroutine on a strand of its own, or on the only thread; it owns itself until it ends. A timer
+// serves every deadline: passing it closes the socket and cancels what the coroutine waits for.
 #pragma once
 
 #include <array>

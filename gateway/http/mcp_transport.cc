@@ -273,12 +273,15 @@ asio::awaitable<void> McpTransport::Handle(Exchange& exchange) {
   const Abandoner abandoner(*call);
   mcp::Request request = MakeRequest(exchange.request(), accepts);
   call->Start(endpoint_, std::move(request));
+  const Steady::time_point begun = Steady::now();
+  const Steady::time_point stream_at =
+      accepts.event_stream ? begun + timing_.stream_after : Steady::time_point::max();
+  // Most calls are over before. Who leaves one of those is found out by its answer.
+  co_await call->Wait(std::min(begun + timing_.watch_after, stream_at));
   if (!call->done()) {
     auto gone = [call] { call->ClientIsGone(); };
     exchange.WatchForClose(std::move(gone));
   }
-  const Steady::time_point stream_at =
-      accepts.event_stream ? Steady::now() + timing_.stream_after : Steady::time_point::max();
   while (!call->done() && !call->gone()) {
     if (call->has_events() || Steady::now() >= stream_at) break;
     co_await call->Wait(stream_at);

@@ -74,8 +74,8 @@ asio::awaitable<void> Server::Accept() {
       co_await Pause();
       continue;
     }
-    const auto strand = asio::make_strand(io_);
-    auto accepted = co_await acceptor_.async_accept(strand, kUseTuple);
+    const asio::any_io_executor own = ExecutorForOne();
+    auto accepted = co_await acceptor_.async_accept(own, kUseTuple);
     const ErrorCode error = std::get<0>(accepted);
     if (!error) {
       complained = false;
@@ -90,6 +90,12 @@ asio::awaitable<void> Server::Accept() {
     complained = true;
     co_await Pause();
   }
+}
+
+// A strand costs every step of a connection a second turn in the queue.
+asio::any_io_executor Server::ExecutorForOne() {
+  if (options_.one_thread) return io_.get_executor();
+  return asio::make_strand(io_);
 }
 
 bool Server::IsFull() const { return connections() >= options_.max_connections; }

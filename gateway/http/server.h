@@ -3,10 +3,11 @@
 // all of them serve, or the machine has no descriptors left; it never spins and never dies of a
 // failed accept.
 //
-// Start and Drain: once each. The io_context is run by as many threads as one likes; it must stop
-// before the server is destroyed.
+// Start and Drain: once each. The io_context is run by one thread or by many, as Options has it; it
+// must stop before the server is destroyed.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -33,6 +34,8 @@ class Server {
   struct Options {
     const Certificates* tls = nullptr;  // null: plain. Outlives the server.
     int max_connections = kMaxConnections;
+    // The io_context is run by one thread alone: then connections need no strands.
+    bool one_thread = false;
     Timing timing;
   };
 
@@ -61,6 +64,7 @@ class Server {
  private:
   boost::asio::awaitable<void> Accept();
   boost::asio::awaitable<void> Pause();
+  boost::asio::any_io_executor ExecutorForOne();
   bool IsFull() const;
   void MakeRoom();
   void Add(boost::asio::ip::tcp::socket socket);

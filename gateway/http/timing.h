@@ -15,6 +15,8 @@ struct Timing {
   Duration idle = kIdleDeadline;      // Between two requests.
   Duration write = kWriteDeadline;    // One write.
   Duration linger = kLingerDeadline;
+  // Of a call: from then on its client's leaving is seen.
+  Duration watch_after = kStreamAfter / 10;
   Duration stream_after = kStreamAfter;
   Duration keep_alive = kKeepAliveInterval;
 };

@@ -12,6 +12,7 @@ namespace {
 class CrowdTest : public GatewayFixture {
  protected:
   CrowdTest() {
+    options_.one_thread = false;
     endpoint_.script = [this](mcp::Request, mcp::EventSink&) { return AnswerWhenReleased(); };
   }
 

@@ -53,6 +53,8 @@ class GatewayFixture : public testing::Test {
     principal_ = *table.PrincipalOf("ann");
     keys_ = *AccessKeys::Start(std::move(table), clock_);
     names_.listen_host = "127.0.0.1";
+    // As the gateway runs it; a fixture may have more.
+    options_.one_thread = true;
   }
   ~GatewayFixture() override {
     io_.stop();
@@ -80,7 +82,8 @@ class GatewayFixture : public testing::Test {
     ASSERT_TRUE(acceptor.ok()) << acceptor.status();
     server_ = std::make_unique<http::Server>(io_, *std::move(acceptor), *router_, options_);
     server_->Start();
-    for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { io_.run(); });
+    const int threads = options_.one_thread ? 1 : 2;
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { io_.run(); });
   }
 
   RawClient Connect() { return RawClient(server_->port()); }
