@@ -226,6 +226,9 @@ inline constexpr std::size_t kMaxEngineOutputBytes = 4_MiB;
 // The first start with a new image may copy its layers for the user namespace.
 inline constexpr std::chrono::seconds kEngineStartDeadline{300};
 inline constexpr std::chrono::seconds kInitHelloDeadline{10};
+// Of one try to delete what removed volumes held: a million files take seconds, or a slow disk's
+// minutes. What is left then is the next try's.
+inline constexpr std::chrono::minutes kEmptyingDeadline{30};
 // SIGKILL to giving up on a process that is stuck in the kernel.
 inline constexpr std::chrono::seconds kKilledProcessGrace{5};
 // What a log line quotes of a program's complaint.

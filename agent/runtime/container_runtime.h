@@ -129,8 +129,13 @@ class ContainerRuntime {
 
   virtual Async<EngineObjects> ListOurs() = 0;
 
-  // FailedPrecondition: in use.
+  // Takes no longer however much it holds: its files are out of everybody's reach then, and go by
+  // EmptyRemoved. FailedPrecondition: in use, and as it was.
   virtual Async<void> RemoveVolume(EngineName volume) = 0;
+
+  // Deletes what removed volumes held, by whichever agent, which may take minutes; what a failure
+  // leaves is the next call's. One call at a time.
+  virtual Async<void> EmptyRemoved() = 0;
 
   virtual Async<std::vector<OldImage>> ListOldImages() = 0;
   // FailedPrecondition: in use, or another name of it is.

@@ -35,12 +35,13 @@ Podman::Podman(const boost::asio::any_io_executor& executor, const PodmanOptions
       global_arguments_(GlobalArguments(options)),
       environment_(Environment(options)),
       gate_(std::make_shared<Gate>(executor, kMaxEngineCalls)),
+      beside_(std::make_shared<Gate>(executor, 1)),
       mender_(std::make_shared<Gate>(executor, 1)) {}
 
 Podman::~Podman() = default;
 
 Async<ProcessResult> Podman::Call(Arguments arguments, std::chrono::milliseconds deadline) {
-  auto result = co_await CallOnce(arguments, deadline);
+  auto result = co_await CallOnce(gate_, arguments, deadline);
   if (!result.ok() || !IsLockedOut(*result)) co_return result;
   co_return co_await MendAndCall(std::move(arguments), deadline);
 }
@@ -48,24 +49,29 @@ Async<ProcessResult> Podman::Call(Arguments arguments, std::chrono::milliseconds
 Async<ProcessResult> Podman::MendAndCall(Arguments arguments, std::chrono::milliseconds deadline) {
   CO_ASSIGN_OR_RETURN(const Gate::Turn turn, co_await Gate::Take(mender_));
   // Another may have mended it meanwhile, and mending stops what has been started since.
-  auto result = co_await CallOnce(arguments, deadline);
+  auto result = co_await CallOnce(gate_, arguments, deadline);
   if (!result.ok() || !IsLockedOut(*result)) co_return result;
   // Each run gives up at the first container that it can't stop, and has it out of the way then.
   for (int runs = 0; runs < kEngineMends; ++runs) {
     Log(Severity::kWarning, "engine.mend", {{"why", result->Summary()}});
     Arguments migrate = {"system", "migrate"};
-    CO_RETURN_IF_ERROR((co_await CallOnce(std::move(migrate), deadline)).status());
-    result = co_await CallOnce(arguments, deadline);
+    CO_RETURN_IF_ERROR((co_await CallOnce(gate_, std::move(migrate), deadline)).status());
+    result = co_await CallOnce(gate_, arguments, deadline);
     if (!result.ok() || !IsLockedOut(*result)) co_return result;
   }
   co_return EngineFailure("system migrate", *result);
 }
 
-Async<ProcessResult> Podman::CallOnce(Arguments arguments, std::chrono::milliseconds deadline) {
+Async<ProcessResult> Podman::CallBeside(Arguments arguments, std::chrono::milliseconds deadline) {
+  return CallOnce(beside_, std::move(arguments), deadline);
+}
+
+Async<ProcessResult> Podman::CallOnce(std::shared_ptr<Gate> gate, Arguments arguments,
+                                      std::chrono::milliseconds deadline) {
   const std::string name = arguments.front();
   ProcessCommand command{program_, global_arguments_, environment_};
   std::move(arguments.begin(), arguments.end(), std::back_inserter(command.arguments));
-  CO_ASSIGN_OR_RETURN(const Gate::Turn turn, co_await Gate::Take(gate_));
+  CO_ASSIGN_OR_RETURN(const Gate::Turn turn, co_await Gate::Take(std::move(gate)));
   auto result = co_await RunProcess(std::move(command), deadline);
   if (absl::IsNotFound(result.status())) {
     co_return absl::FailedPreconditionError(

@@ -33,6 +33,10 @@ class Podman {
   Async<ProcessResult> Call(Arguments arguments,
                             std::chrono::milliseconds deadline = kEngineDeadline);
 
+  // As Call, for one that takes no lock of the engine's and maybe minutes: it isn't counted, and
+  // one waits for another.
+  Async<ProcessResult> CallBeside(Arguments arguments, std::chrono::milliseconds deadline);
+
   // As Call, for a call that only reads: its standard output, or Unavailable. Tried twice.
   Async<std::string> Read(Arguments arguments);
 
@@ -40,13 +44,15 @@ class Podman {
   Async<bool> Exists(std::string_view kind, std::string name);
 
  private:
-  Async<ProcessResult> CallOnce(Arguments arguments, std::chrono::milliseconds deadline);
+  Async<ProcessResult> CallOnce(std::shared_ptr<Gate> gate, Arguments arguments,
+                                std::chrono::milliseconds deadline);
   Async<ProcessResult> MendAndCall(Arguments arguments, std::chrono::milliseconds deadline);
 
   const std::string program_;
   const Arguments global_arguments_;
   const std::vector<std::string> environment_;
-  const std::shared_ptr<Gate> gate_;    // For every call.
+  const std::shared_ptr<Gate> gate_;  // For every call but those beside.
+  const std::shared_ptr<Gate> beside_;
   const std::shared_ptr<Gate> mender_;  // For who sets the engine right.
 };
 

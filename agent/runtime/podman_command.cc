@@ -198,4 +198,10 @@ Arguments CreateVolumeArguments(const PodmanOptions& options, const EngineName& 
           volume.text()};
 }
 
+Arguments EmptyArguments(const std::string& folder) {
+  return {"unshare", "nice", "-n", "19", "rm", "-rf", "--one-file-system", "--", folder};
+}
+
+Arguments VolumesFolderArguments() { return {"info", "--format={{.Store.VolumePath}}"}; }
+
 }  // namespace sandkeep

@@ -56,5 +56,9 @@ Arguments ListVolumesArguments(const PodmanOptions& options);
 // Of images without a name that deploy/image/build.sh has made.
 Arguments ListOldImagesArguments();
 Arguments CreateVolumeArguments(const PodmanOptions& options, const EngineName& volume);
+// Deletes what subordinate ids own, this folder and all below it, while others go first.
+Arguments EmptyArguments(const std::string& folder);
+// Prints the folder of all volumes.
+Arguments VolumesFolderArguments();
 
 }  // namespace sandkeep

@@ -122,7 +122,23 @@ Async<std::string> PodmanEngine::Volumes(EngineName volume) {
   CO_RETURN_IF_ERROR(text.status());
   CO_ASSIGN_OR_RETURN(const auto volumes, ParseVolumes(*text, options_.instance));
   if (volumes.size() != 1) co_return absl::NotFoundError(StrCat("no volume ", volume.text()));
-  CO_ASSIGN_OR_RETURN(std::string folder, VolumesFolder(volumes.front().mountpoint, volume));
+  CO_ASSIGN_OR_RETURN(std::string folder,
+                      sandkeep::VolumesFolder(volumes.front().mountpoint, volume));
+  LearnVolumes(folder);
+  co_return folder;
+}
+
+Async<std::string> PodmanEngine::VolumesFolder() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!volumes_.empty()) co_return volumes_;
+  }
+  Arguments arguments = VolumesFolderArguments();
+  CO_ASSIGN_OR_RETURN(std::string folder, co_await podman_.Read(std::move(arguments)));
+  if (!folder.empty() && folder.back() == '\n') folder.pop_back();
+  if (folder.empty() || folder.front() != '/' || folder.find('\n') != std::string::npos) {
+    co_return absl::DataLossError("podman doesn't say where volumes are");
+  }
   LearnVolumes(folder);
   co_return folder;
 }

@@ -45,6 +45,8 @@ class PodmanEngine {
 
   // The folder of all volumes, learnt from `volume` the first time. NotFound: no such volume.
   Async<std::string> Volumes(EngineName volume);
+  // The same when no volume need be left.
+  Async<std::string> VolumesFolder();
   void LearnVolumes(const std::string& folder);
 
   // NotFound: there is no such container, or it isn't ours.

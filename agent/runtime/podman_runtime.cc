@@ -11,6 +11,7 @@
 #include "agent/runtime/podman_probe.h"
 #include "agent/runtime/small_file.h"
 #include "agent/runtime/volume_folders.h"
+#include "agent/runtime/volume_removal.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/pause.h"
@@ -58,7 +59,10 @@ class PodmanRuntime : public ContainerRuntime {
   Async<void> Freeze(EngineName container) override;
   Async<void> Thaw(EngineName container) override;
   Async<EngineObjects> ListOurs() override;
-  Async<void> RemoveVolume(EngineName volume) override;
+  Async<void> RemoveVolume(EngineName volume) override {
+    return removal_.Remove(std::move(volume));
+  }
+  Async<void> EmptyRemoved() override { return removal_.Empty(); }
   Async<std::vector<OldImage>> ListOldImages() override;
   Async<void> RemoveImage(std::string id) override;
 
@@ -89,6 +93,7 @@ class PodmanRuntime : public ContainerRuntime {
   ContainerState StateNow(const ListedContainer& container) const;
 
   PodmanEngine engine_;
+  VolumeRemoval removal_{engine_};
 };
 
 // ---- Volumes ----
@@ -119,21 +124,6 @@ Async<UniqueFd> PodmanRuntime::OpenVolume(EngineName volume) {
 Async<UniqueFd> PodmanRuntime::OpenLayer(EngineName container) {
   CO_ASSIGN_OR_RETURN(const std::string volumes, co_await engine_.Volumes(container));
   co_return OpenContainerLayer(volumes, container);
-}
-
-Async<void> PodmanRuntime::RemoveVolume(EngineName volume) {
-  // Never --force: it would remove the containers that use the volume.
-  Arguments arguments = {"volume", "rm", volume.text()};
-  CO_ASSIGN_OR_RETURN(const ProcessResult removed,
-                      co_await engine_.podman().Call(std::move(arguments)));
-  if (removed.succeeded()) co_return absl::OkStatus();
-  CO_ASSIGN_OR_RETURN(const bool exists, co_await engine_.podman().Exists("volume", volume.text()));
-  if (!exists) co_return absl::OkStatus();
-  constexpr int kInUse = 2;
-  if (removed.exit_code == kInUse) {
-    co_return absl::FailedPreconditionError(StrCat("volume ", volume.text(), " is in use"));
-  }
-  co_return EngineFailure("volume rm", removed);
 }
 
 // ---- Images ----
@@ -189,8 +179,12 @@ Async<RunningContainer> PodmanRuntime::Take(EngineName container, std::string ho
   engine_.Remember(container, init);
   HoldToLimits(container, pid);
   const EngineName running_name = container;
-  RunningContainer running{std::move(container),  std::move(hostname),     pid,
-                           std::move(init.pidfd), std::move(init.channel), CountsOf(running_name)};
+  RunningContainer running{.name = std::move(container),
+                           .hostname = std::move(hostname),
+                           .init_pid = pid,
+                           .init_pidfd = std::move(init.pidfd),
+                           .channel = std::move(init.channel),
+                           .counts = CountsOf(running_name)};
   co_return running;
 }
 
@@ -405,7 +399,10 @@ Async<EngineObjects> PodmanRuntime::ListOurs() {
   list = ListVolumesArguments(options);
   CO_ASSIGN_OR_RETURN(text, co_await engine_.podman().Read(std::move(list)));
   CO_ASSIGN_OR_RETURN(auto volumes, ParseVolumes(text, options.instance));
-  auto read = [volumes = std::move(volumes)] { return ReadBindings(volumes); };
+  auto read = [this, volumes = std::move(volumes)] {
+    removal_.PutBack(volumes);
+    return ReadBindings(volumes);
+  };
   objects.volumes = co_await RunOn(engine_.blocking(), std::move(read));
   co_return objects;
 }

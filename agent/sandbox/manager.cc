@@ -186,7 +186,9 @@ absl::StatusOr<SandboxSnapshot> Manager::Get(const SandboxRef& ref) const {
 
 Async<RemovedSandbox> Manager::Remove(SandboxRef ref, bool remove_volume) {
   CO_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, Resolve(ref));
-  co_return co_await sandbox->Remove(remove_volume);
+  const absl::StatusOr<RemovedSandbox> removed = co_await sandbox->Remove(remove_volume);
+  if (removed.ok() && removed->volume) EmptySoon();
+  co_return removed;
 }
 
 Async<SandboxSnapshot> Manager::Freeze(SandboxRef ref) {

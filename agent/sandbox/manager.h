@@ -72,6 +72,8 @@ class Manager : public SandboxManager {
                                                       const Label& label);
   std::shared_ptr<Sandbox> MakeNew(const PrincipalId& principal, const Label& label);
   Async<EngineInfo> Engine();
+  // What removed volumes held is deleted, while nobody waits for it.
+  void EmptySoon() { Spawn(strand_, "manager.empty", EmptyRemoved()); }
 
   // ---- manager_files.cc ----
   Async<DiskRoom::Claim> ClaimRoom(std::int64_t size);
@@ -99,6 +101,7 @@ class Manager : public SandboxManager {
   Async<void> StopAllHere();
   boost::asio::awaitable<void> SayProblems();
   boost::asio::awaitable<void> ForgetOldJobs();
+  boost::asio::awaitable<void> EmptyRemoved();
 
   // ---- manager_garbage.cc ----
   Async<std::vector<GarbageDecision>> Judge();
@@ -172,6 +175,9 @@ class Manager : public SandboxManager {
   std::optional<EngineInfo> engine_;
   Clock::Monotonic engine_asked_;
   bool retrying_ = false;
+  // Removed volumes are being emptied, and how often that was asked for.
+  bool emptying_ = false;
+  std::uint64_t emptyings_asked_ = 0;
   std::map<SandboxKey, DiskLook> disk_looks_;
   // The registry's changes at a look after which none is due before the next change.
   std::optional<std::uint64_t> disk_at_rest_;

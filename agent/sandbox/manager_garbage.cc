@@ -101,6 +101,7 @@ Async<CollectedGarbage> Manager::CollectGarbage(bool dry_run) {
     decision.remove = false;
     decision.reason = StrCat("not removed: ", ToStd(removed.message()));
   }
+  EmptySoon();
   co_return collected;
 }
 

@@ -48,6 +48,7 @@ Async<void> Manager::RecoverHere() {
     const bool watches = limits_.disk_interval != absl::InfiniteDuration();
     if (watches) Spawn(strand_, "manager.disk", WatchDisk());
     if (limits_.file_ttl != absl::InfiniteDuration()) Spawn(strand_, "manager.cleanup", CleanUp());
+    EmptySoon();
     pool_.Fill();
   } else {
     Log(Severity::kError, "recover.failed", {{"why", recovered}});

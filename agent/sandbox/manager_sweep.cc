@@ -1,9 +1,11 @@
 // What the manager looks after by the clock: whether this host can run sandboxes, records of jobs
-// that are past their time, and output that takes more than its share of the disk.
+// that are past their time, files of removed sandboxes, and output that takes more than its share
+// of the disk.
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <utility>
 
 #include "agent/sandbox/manager.h"
 #include "agent/sandbox/output_shares.h"
@@ -27,6 +29,7 @@ boost::asio::awaitable<void> Manager::Sweep() {
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     co_await ForgetOldJobs();
     co_await RemoveLeftovers();
+    co_await EmptyRemoved();
   }
 }
 
@@ -50,6 +53,20 @@ boost::asio::awaitable<void> Manager::ForgetOldJobs() {
     Log(Severity::kWarning, "sweep.failed",
         {{"sandbox", sandbox->key().text()}, {"why", forgotten}});
   }
+}
+
+boost::asio::awaitable<void> Manager::EmptyRemoved() {
+  ++emptyings_asked_;
+  if (std::exchange(emptying_, true)) co_return;
+  absl::Status emptied;
+  // Asked for meanwhile: once more, for what has come since it looked. After a failure the next
+  // sweep does.
+  for (std::uint64_t asked = 0; emptied.ok() && asked != emptyings_asked_;) {
+    asked = emptyings_asked_;
+    emptied = co_await context_.runtime.EmptyRemoved();
+  }
+  emptying_ = false;
+  if (!emptied.ok()) Log(Severity::kWarning, "sweep.removed_files_left", {{"why", emptied}});
 }
 
 boost::asio::awaitable<void> Manager::TrimOutput() {

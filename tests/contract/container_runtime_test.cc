@@ -339,8 +339,37 @@ TEST_P(ContainerRuntimeTest, AVolumeInUseIsNotRemoved) {
   MakeVolume();
   ASSERT_TRUE(Start().ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(runner_.Await(runtime_->RemoveVolume(volume_))));
-  EXPECT_EQ(List().volumes.size(), 1u);
+  EXPECT_EQ(List().volumes.at(0).binding, "binding text");
   EXPECT_EQ(StateOf(container_), ContainerState::kRunning);
+  EXPECT_TRUE(runner_.Await(runtime_->OpenVolume(volume_)).ok());
+}
+
+// Of a folder that its descriptor outlives.
+bool IsDeleted(const UniqueFd& folder) {
+  struct stat info{};
+  EXPECT_EQ(::fstat(folder.get(), &info), 0);
+  return info.st_nlink == 0;
+}
+
+TEST_P(ContainerRuntimeTest, ARemovedVolumesFilesGoWhenTheyAreToldTo) {
+  MakeVolume();
+  auto running = Start();
+  ASSERT_TRUE(running.ok()) << running.status();
+  {
+    init::TestAgent agent(std::move(running->channel));
+    Run(agent, "mkdir -p a/b; echo x >a/b/file; chmod 000 a/b a; mkdir $'\\xff'");
+  }
+  const auto data = runner_.Await(runtime_->OpenVolume(volume_));
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_TRUE(runner_.Await(runtime_->Remove(container_)).ok());
+
+  ASSERT_TRUE(runner_.Await(runtime_->RemoveVolume(volume_)).ok());
+
+  EXPECT_TRUE(List().volumes.empty());
+  EXPECT_TRUE(absl::IsNotFound(runner_.Await(runtime_->OpenVolume(volume_)).status()));
+  EXPECT_FALSE(IsDeleted(*data)) << "who removes it waited for all of its files";
+  EXPECT_TRUE(runner_.Await(runtime_->EmptyRemoved()).ok());
+  EXPECT_TRUE(IsDeleted(*data));
 }
 
 TEST_P(ContainerRuntimeTest, AVolumesDataIsHandedOverByPathOnly) {

@@ -13,6 +13,8 @@
 #include <memory>
 #include <optional>
 
+#include "agent/runtime/removed_folder.h"
+#include "agent/runtime/volume_folders.h"
 #include "common/limits.h"
 #include "common/random.h"
 #include "common/strings.h"
@@ -25,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 
 class PodmanRuntimeTest : public testing::Test {
  protected:
@@ -54,6 +57,9 @@ class PodmanRuntimeTest : public testing::Test {
     auto running = runner_.Await(runtime.Start(container_, volume_, "amber-otter"));
     EXPECT_TRUE(running.ok()) << running.status();
     return init::TestAgent(std::move(running->channel));
+  }
+  static fs::path VolumesOf(const PodmanOptions& options) {
+    return fs::path(options.home) / "containers/storage/volumes";
   }
   static std::string Run(init::TestAgent& agent, std::string_view command) {
     std::string output;
@@ -100,6 +106,57 @@ TEST_F(PodmanRuntimeTest, AStoppedOneThatDoesNotStartIsAskedOnceATryAndKept) {
   EXPECT_EQ(fs::file_size(asked), static_cast<std::uintmax_t>(kEngineTries));
 
   EXPECT_TRUE(runner_.Await(Make()->Start(container_, volume_, "amber-otter")).ok());
+}
+
+// As an agent leaves it that dies between the two halves of a removal.
+TEST_F(PodmanRuntimeTest, AVolumeWhoseRemovalWasCutOffIsThereAgain) {
+  ASSERT_TRUE(runner_.Await(Make()->CreateVolume(volume_, "b")).ok());
+  const fs::path volumes = VolumesOf(*options_);
+  ASSERT_TRUE(SetVolumeAside(volumes, volume_).value());
+
+  const auto runtime = Make();
+  const auto objects = runner_.Await(runtime->ListOurs());
+
+  ASSERT_TRUE(objects.ok()) << objects.status();
+  ASSERT_EQ(objects->volumes.size(), 1U);
+  EXPECT_EQ(objects->volumes.front().binding, "b");
+  EXPECT_TRUE(runner_.Await(runtime->EmptyRemoved()).ok());
+  EXPECT_TRUE(runner_.Await(runtime->OpenVolume(volume_)).ok());
+}
+
+TEST_F(PodmanRuntimeTest, WhatADeadAgentHadRemovedIsDeletedByTheNext) {
+  const auto runtime = Make();
+  for (const EngineName& name : {volume_, container_}) {
+    ASSERT_TRUE(runner_.Await(runtime->CreateVolume(name, "b")).ok());
+    ASSERT_TRUE(runner_.Await(runtime->RemoveVolume(name)).ok());
+  }
+  const fs::path removed = VolumesOf(*options_) / ".sandkeep-removed";
+  ASSERT_TRUE(fs::exists(removed / (volume_.text() + ".gone")));
+  // It died before it could say so of the second one.
+  fs::rename(removed / (container_.text() + ".gone"), removed / container_.text());
+
+  EXPECT_TRUE(runner_.Await(Make()->EmptyRemoved()).ok());
+
+  for (const auto& entry : fs::directory_iterator(removed)) {
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr(volume_.text())));
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr(container_.text())));
+  }
+}
+
+TEST_F(PodmanRuntimeTest, ARemovalThatTheEngineDoesNotAnswerLeavesTheVolumeAsItWas) {
+  ASSERT_TRUE(runner_.Await(Make()->CreateVolume(volume_, "b")).ok());
+  const std::string wrapper = state_ / "podman";
+  std::ofstream(wrapper) << "#!/bin/sh\n"
+                         << "for word; do [ \"$word\" != rm ] || exit 125; done\n"
+                         << "exec " << options_->podman << " \"$@\"\n";
+  fs::permissions(wrapper, fs::perms::owner_all);
+  PodmanOptions options = TestOptions(instance_, state_);
+  options.podman = wrapper;
+
+  EXPECT_FALSE(
+      runner_.Await(MakePodmanRuntime(runner_.executor(), options)->RemoveVolume(volume_)).ok());
+
+  EXPECT_EQ(ReadBinding(VolumesOf(*options_), volume_), "b");
 }
 
 TEST_F(PodmanRuntimeTest, AnotherInstanceSeesNothingOfOurs) {

@@ -48,6 +48,8 @@ FakeRuntime::FakeRuntime() {
   std::string pattern = (std::filesystem::temp_directory_path() / "fake-engine-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) std::abort();
   root_ = pattern;
+  removed_ = root_ / ".removed";
+  std::filesystem::create_directory(removed_);
   // Inits walk through it as another user.
   std::filesystem::permissions(root_, std::filesystem::perms::others_exec,
                                std::filesystem::perm_options::add);
@@ -400,8 +402,24 @@ absl::Status FakeRuntime::RemoveVolumeHere(const EngineName& volume) {
     if (container.volume == volume) return absl::FailedPreconditionError("the volume is in use");
   }
   std::error_code error;
-  std::filesystem::remove_all(folder(volume), error);
+  std::filesystem::rename(folder(volume), removed_ / volume.text(), error);
+  if (error == std::errc::no_such_file_or_directory) return absl::OkStatus();
   return error ? ErrnoStatus(error.value(), "remove the volume") : absl::OkStatus();
+}
+
+Async<void> FakeRuntime::EmptyRemoved() {
+  CO_RETURN_IF_ERROR(co_await Enter(EngineCall::kEmptyRemoved));
+  co_return Leave(EngineCall::kEmptyRemoved, EmptyRemovedHere());
+}
+
+absl::Status FakeRuntime::EmptyRemovedHere() {
+  const std::lock_guard lock(mutex_);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(removed_)) {
+    std::filesystem::remove_all(entry.path(), error);
+    if (error) return ErrnoStatus(error.value(), "empty what was removed");
+  }
+  return absl::OkStatus();
 }
 
 void FakeRuntime::AddOldImage(OldImage image) {

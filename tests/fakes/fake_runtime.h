@@ -12,6 +12,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,7 @@ enum class EngineCall {
   kThaw,
   kListOurs,
   kRemoveVolume,
+  kEmptyRemoved,
 };
 
 class FakeRuntime : public ContainerRuntime {
@@ -85,6 +87,12 @@ class FakeRuntime : public ContainerRuntime {
   std::vector<EngineName> running() const;
   std::string binding(const EngineName& volume) const;
   std::filesystem::path data(const EngineName& volume) const;
+  // Of how many removed volumes there are files left.
+  std::size_t removed() const {
+    const std::lock_guard lock(mutex_);
+    using Entries = std::filesystem::directory_iterator;
+    return static_cast<std::size_t>(std::distance(Entries(removed_), Entries()));
+  }
   // What a container is said to have written outside its volume: nothing, but what tests put there.
   std::filesystem::path layer(const EngineName& container) const;
 
@@ -102,6 +110,7 @@ class FakeRuntime : public ContainerRuntime {
   Async<void> Thaw(EngineName container) override;
   Async<EngineObjects> ListOurs() override;
   Async<void> RemoveVolume(EngineName volume) override;
+  Async<void> EmptyRemoved() override;
   Async<std::vector<OldImage>> ListOldImages() override;
   Async<void> RemoveImage(std::string id) override;
 
@@ -133,10 +142,12 @@ class FakeRuntime : public ContainerRuntime {
   absl::StatusOr<RunningContainer> Running(const EngineName& name) const;
   absl::Status SignalAll(const EngineName& name, int signal, bool frozen);
   absl::Status RemoveVolumeHere(const EngineName& volume);
+  absl::Status EmptyRemovedHere();
   EngineObjects ListHere() const;
   std::filesystem::path folder(const EngineName& volume) const;
 
   std::filesystem::path root_;
+  std::filesystem::path removed_;
   mutable std::mutex mutex_;
   mutable std::condition_variable called_;
   std::map<EngineCall, Script> scripts_;

@@ -6,13 +6,14 @@ Whatever is asked of them is answered, costs nobody else anything, and loses no 
 import http.client
 import io
 import os
+import pathlib
 import tarfile
 import time
 import zipfile
 
 import pytest
 from mcp_client import McpClient
-from stack import Stack, wait_for
+from stack import AGENT_HOME, Stack, wait_for
 from test_files import fetch, link_in
 
 # More than a search looks at.
@@ -66,6 +67,21 @@ def test_more_files_than_anybody_lists(own):
     assert quick(client)
     wait_for("all of it to go", lambda: client.run("many", "ls").output == "" or
              client.call("delete_file", sandbox="many", path="d", recursive=True) is None, 180)
+
+
+def test_who_removes_them_waits_for_none_of_them(own):
+    stack, client = own
+    before = set(stack.volumes())
+    client.output("gone", MAKE_MANY, timeout_seconds=300, wait_seconds=280)
+    (volume,) = set(stack.volumes()) - before
+    told = client.call("remove_sandbox", sandbox="gone", files=True)
+    assert not told.is_error and "Removed, with all files" in told.text, told
+    stack.kill_agent()  # With its work hardly begun.
+    assert volume not in stack.volumes()
+    stack.start_agent()
+    assert client.output("gone", "ls -A") == ""
+    removed = pathlib.Path(AGENT_HOME, "containers/storage/volumes/.sandkeep-removed")
+    wait_for("its files to go", lambda: not any(path.name.startswith(volume) for path in removed.iterdir()), 180)
 
 
 def test_ten_thousand_levels(own):

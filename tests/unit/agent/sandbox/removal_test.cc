@@ -38,6 +38,14 @@ class RemovalTest : public AgentTest {
   absl::Status Commit(SandboxNewFile file) {
     return Wait(manager().CommitFile(std::move(file), {})).status();
   }
+  // What removed volumes held is deleted, sooner or later.
+  bool Empties() const {
+    const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
+    while (runtime_.removed() > 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return runtime_.removed() == 0;
+  }
   // A container that no sandbox has: garbage.
   void MakeStray() {
     const EngineName volume = EngineName::Make(random_);
@@ -97,6 +105,49 @@ TEST_F(RemovalTest, WhatADeadAgentHadSetAsideIsSweptAtTheNextStart) {
   Boot();
   EXPECT_FALSE(std::filesystem::exists(Spools() / ".gone-0123"));
   EXPECT_FALSE(std::filesystem::is_empty(Spools()));
+}
+
+TEST_F(RemovalTest, NobodyWaitsForItsFilesToGo) {
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kEmptyRemoved, 1));  // The start's.
+  OutputOf(alice_, "otter", "echo old >file");
+  runtime_.Hold(EngineCall::kEmptyRemoved);
+
+  const auto removed = Wait(manager().Remove(Otter(), true));
+
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  EXPECT_TRUE(removed->volume);
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kEmptyRemoved, 2));
+  EXPECT_EQ(runtime_.removed(), 1U);
+  EXPECT_EQ(OutputOf(alice_, "otter", "ls -A"), "");
+  // And by another one's removal nobody else's.
+  ASSERT_TRUE(Wait(manager().Remove(Otter(), true)).ok());
+  EXPECT_EQ(runtime_.removed(), 2U);
+  runtime_.Release(EngineCall::kEmptyRemoved);
+  EXPECT_TRUE(Empties());
+}
+
+TEST_F(RemovalTest, FilesThatADeadAgentLeftGoAfterTheNextStart) {
+  OutputOf(alice_, "otter", "echo old >file");
+  runtime_.Hold(EngineCall::kEmptyRemoved);
+  ASSERT_TRUE(Wait(manager().Remove(Otter(), true)).ok());
+  Die();
+  runtime_.Release(EngineCall::kEmptyRemoved);
+  ASSERT_EQ(runtime_.removed(), 1U);
+  Boot();
+  EXPECT_TRUE(Empties());
+  EXPECT_FALSE(manager().Get(Otter()).ok());
+}
+
+TEST_F(RemovalTest, FilesThatCouldNotBeDeletedGoWithTheNextCollectionOfGarbage) {
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kEmptyRemoved, 1));  // The start's.
+  OutputOf(alice_, "otter", "echo old >file");
+  runtime_.Fail(EngineCall::kEmptyRemoved, absl::UnavailableError("engine hangs"), 100);
+  ASSERT_TRUE(Wait(manager().Remove(Otter(), true)).ok());
+  ASSERT_TRUE(runtime_.WaitForCalls(EngineCall::kEmptyRemoved, 2));
+  EXPECT_EQ(runtime_.removed(), 1U);
+  runtime_.Heal();
+  ASSERT_TRUE(Wait(manager().CollectGarbage(false)).ok());
+  EXPECT_TRUE(Empties());
 }
 
 TEST_F(RemovalTest, NoFileIsSaidToBeThereThatGoesWithTheSandbox) {
