@@ -71,6 +71,8 @@ struct RunningContainer {
   UniqueFd channel;
   // Now; quick, from any thread. Empty: this host can't tell (no cgroup v2).
   std::function<std::optional<KernelCounts>()> counts;
+  // Whether its processes stand still now, whoever had them do so. As `counts`.
+  std::function<bool()> is_frozen;
   // By this start: what an earlier one had installed isn't in it.
   bool made_anew = false;
 };

@@ -89,6 +89,7 @@ class PodmanRuntime : public ContainerRuntime {
   Async<void> SetFrozenState(EngineName container, bool frozen);
   absl::StatusOr<std::string> GroupOf(const EngineName& container) const;
   std::function<std::optional<KernelCounts>()> CountsOf(const EngineName& container) const;
+  std::function<bool()> FrozenStateOf(const EngineName& container) const;
   void HoldToLimits(const EngineName& container, pid_t init) const;
   ContainerState StateNow(const ListedContainer& container) const;
 
@@ -157,6 +158,13 @@ std::function<std::optional<KernelCounts>()> PodmanRuntime::CountsOf(
   return [group = *group]() { return ReadCounts(std::string(kCgroupRoot), group); };
 }
 
+std::function<bool()> PodmanRuntime::FrozenStateOf(const EngineName& container) const {
+  if (!engine_.Limits().cgroup.v2) return {};
+  const absl::StatusOr<std::string> group = GroupOf(container);
+  if (!group.ok()) return {};
+  return [group = *group]() { return IsFrozen(std::string(kCgroupRoot), group); };
+}
+
 // Also when it is taken over: a container lives longer than a setting.
 void PodmanRuntime::HoldToLimits(const EngineName& container, pid_t init) const {
   const PodmanOptions& options = engine_.options();
@@ -184,7 +192,8 @@ Async<RunningContainer> PodmanRuntime::Take(EngineName container, std::string ho
                            .init_pid = pid,
                            .init_pidfd = std::move(init.pidfd),
                            .channel = std::move(init.channel),
-                           .counts = CountsOf(running_name)};
+                           .counts = CountsOf(running_name),
+                           .is_frozen = FrozenStateOf(running_name)};
   co_return running;
 }
 

@@ -31,6 +31,13 @@ Async<bool> Take(Sandbox& sandbox, LifeStep step) {
   return sandbox.Resume();
 }
 
+// A command is on its way in, or one runs and somebody reads from it.
+bool IsWaitedFor(const SandboxView& view) {
+  const Activity& activity = view.activity;
+  return view.snapshot.state == SandboxState::kRunning &&
+         (activity.calls > 0 || (activity.holds > 0 && activity.running_jobs > 0));
+}
+
 boost::asio::awaitable<void> HoldOne(std::shared_ptr<Sandbox> sandbox) {
   (co_await sandbox->HoldStill()).IgnoreError();
 }
@@ -113,6 +120,9 @@ boost::asio::awaitable<void> Manager::Live() {
 
 boost::asio::awaitable<void> Manager::TakeSteps() {
   for (const std::shared_ptr<Sandbox>& sandbox : registry_.All()) {
+    // While all are being stopped, they are held still.
+    const bool waits = Ready().ok() && sandbox->Peek(IsWaitedFor);
+    if (waits) (co_await sandbox->GoOnIfPaused()).IgnoreError();
     const LifeStep step = sandbox->Peek([&](const SandboxView& view) {
       return Due(view, limits_, context_.clock.Steady(), capacity_.has_free_place());
     });

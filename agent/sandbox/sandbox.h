@@ -15,6 +15,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -147,6 +148,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<void> EndForGood();
   // One that was frozen to make room goes on if there is a place, without taking anybody's.
   Async<bool> Resume();
+  // It was paused behind the agent's back, and somebody waits for it: it goes on.
+  Async<void> GoOnIfPaused();
   // Finds out what is left of a broken one.
   Async<bool> SettleBroken();
 
@@ -230,6 +233,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   Async<bool> StopFrozenHere();
   Async<bool> RemoveIdleHere();
   Async<bool> ResumeHere();
+  Async<void> GoOnIfPausedHere();
   Async<void> HoldStillHere();
   Async<void> EndForGoodHere();
   // For its own rest: what is installed in it is noted first, which may take a moment.
@@ -315,11 +319,12 @@ class Sandbox : public std::enable_shared_from_this<Sandbox>, private JobTableEv
   bool has_slot_ = false;
   bool attached_ = false;  // The jobs have the channel of the container's init.
   bool init_broken_ = false;
-  bool init_died_ = false;       // It broke off by dying: what it leaves may be started again.
-  bool ran_ = false;             // A command did, since the container was made or taken over.
-  bool files_lost_ = false;      // Its volume was gone, and the next result says so.
-  bool made_anew_ = false;       // The last start found no container.
-  bool frozen_by_init_ = false;  // This host's kernel doesn't freeze for us.
+  bool init_died_ = false;           // It broke off by dying: what it leaves may be started again.
+  bool ran_ = false;                 // A command did, since the container was made or taken over.
+  bool files_lost_ = false;          // Its volume was gone, and the next result says so.
+  bool made_anew_ = false;           // The last start found no container.
+  std::function<bool()> is_frozen_;  // By the kernel; empty: nobody can tell.
+  bool frozen_by_init_ = false;      // This host's kernel doesn't freeze for us.
   bool for_room_ = false;
   bool packages_noted_ = false;  // As they are: it hasn't run since.
   // The other container of its volume, to be removed: no row names it.

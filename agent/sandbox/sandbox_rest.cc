@@ -25,6 +25,8 @@ Async<bool> Sandbox::StopFrozen() { return OnStrand(StopFrozenHere()); }
 Async<bool> Sandbox::RemoveIdle() { return OnStrand(RemoveIdleHere()); }
 Async<bool> Sandbox::Resume() { return OnStrand(ResumeHere()); }
 
+Async<void> Sandbox::GoOnIfPaused() { return OnStrand(GoOnIfPausedHere()); }
+
 Async<void> Sandbox::HoldStill() { return OnStrand(HoldStillHere()); }
 Async<void> Sandbox::EndForGood() { return OnStrand(EndForGoodHere()); }
 
@@ -144,6 +146,16 @@ Async<bool> Sandbox::ResumeHere() {
   ForgetRest();
   SetState(SandboxState::kRunning);
   co_return true;
+}
+
+Async<void> Sandbox::GoOnIfPausedHere() {
+  const StrandLock::Guard guard = lock_.TryAcquire();
+  const bool paused = guard && state_ == SandboxState::kRunning && is_frozen_ && is_frozen_();
+  if (!paused) co_return absl::OkStatus();
+  const absl::Status thawed = co_await context_.runtime.Thaw(*row_.container);
+  Log(Severity::kWarning, "sandbox.was_paused_by_hand",
+      {{"sandbox", key_.text()}, {"goes_on", thawed}});
+  co_return thawed;
 }
 
 Async<void> Sandbox::FreezeUnused() {

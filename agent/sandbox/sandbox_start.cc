@@ -202,6 +202,7 @@ Async<void> Sandbox::TakeOver(RunningContainer running, Outcome lost) {
     const std::lock_guard lock(view_mutex_);
     view_.snapshot.hostname = running.hostname;
   }
+  is_frozen_ = std::move(running.is_frozen);
   CO_RETURN_IF_ERROR(co_await jobs_->Attach(std::move(running), std::move(lost)));
   if (init_broken_) co_return absl::InternalError("init broke off as it was taken over");
   attached_ = true;

@@ -314,7 +314,8 @@ absl::StatusOr<RunningContainer> FakeRuntime::Running(const EngineName& name) co
                           .init_pid = init.pid(),
                           .init_pidfd = init.PidFd(),
                           .channel = std::move(channel),
-                          .counts = {}};
+                          .counts = {},
+                          .is_frozen = [this, name] { return IsFrozen(name); }};
 }
 
 Async<RunningContainer> FakeRuntime::Attach(EngineName container) {
@@ -350,6 +351,12 @@ absl::Status FakeRuntime::SignalAll(const EngineName& name, int signal, bool fro
   SignalTree(found->second.init->pid(), signal);
   found->second.frozen = frozen;
   return absl::OkStatus();
+}
+
+bool FakeRuntime::IsFrozen(const EngineName& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = containers_.find(name);
+  return found != containers_.end() && found->second.frozen;
 }
 
 Async<void> FakeRuntime::Freeze(EngineName container) {

@@ -9,6 +9,8 @@
 //   runtime.Hold(EngineCall::kStart);  …  runtime.WaitForCalls(EngineCall::kStart, 1);  …  Release
 #pragma once
 
+#include <signal.h>
+
 #include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <filesystem>
@@ -66,6 +68,10 @@ class FakeRuntime : public ContainerRuntime {
   // ---- Behind the agent's back ----
   // The init dies; the container stands there stopped.
   void Kill(const EngineName& container);
+  // As `podman pause`.
+  void PauseBehind(const EngineName& container) {
+    SignalAll(container, SIGSTOP, true).IgnoreError();
+  }
   // As `podman rm -f`.
   void RemoveBehind(const EngineName& container);
   // As `podman volume rm -f`, its containers too.
@@ -140,6 +146,7 @@ class FakeRuntime : public ContainerRuntime {
   absl::StatusOr<RunningContainer> StartHere(const EngineName& name, const EngineName& volume,
                                              const std::string& hostname);
   absl::StatusOr<RunningContainer> Running(const EngineName& name) const;
+  bool IsFrozen(const EngineName& name) const;
   absl::Status SignalAll(const EngineName& name, int signal, bool frozen);
   absl::Status RemoveVolumeHere(const EngineName& volume);
   absl::Status EmptyRemovedHere();

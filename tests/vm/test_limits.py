@@ -121,6 +121,19 @@ def test_a_frozen_sandbox_is_frozen_by_the_kernel_and_goes_on(host, alice, label
     assert "frozen 0" in host.run(f"cat {group}/cgroup.events")
 
 
+def test_one_that_somebody_paused_by_hand_goes_on_for_the_next_call(host, alice, label):
+    group = group_of(host, alice, label)
+    alice.output(label, "echo kept >/tmp/outside-the-workspace")
+    host.run(f". /opt/sandkeep/deploy/host.sh; sk_podman pause {group.rpartition('-')[2]}")
+    assert "frozen 1" in host.run(f"cat {group}/cgroup.events")
+    assert alice.output(label, "cat /tmp/outside-the-workspace") == "kept\n"
+    assert "was_paused_by_hand" in host.journal("sandkeep-agent.service")
+    host.run(f". /opt/sandkeep/deploy/host.sh; sk_podman pause {group.rpartition('-')[2]} || :")
+    assert not alice.call("remove_sandbox", sandbox=label).is_error
+    again = alice.run(label, "true")
+    assert "[rebuilt]" in again.first_line, again
+
+
 @contextlib.contextmanager
 def units_with(host, **settings):
     """The agent's and the containers' unit with these settings, and without the groups that there were before; as they were, afterwards."""
