@@ -91,6 +91,7 @@ PodmanOptions PodmanFrom(const Settings& settings, InstanceId instance) {
   options.cpus = static_cast<int>(settings.Int("SANDBOX_CPUS"));
   options.processes = static_cast<int>(settings.Int("SANDBOX_PIDS"));
   options.shm_bytes = settings.Int("SANDBOX_SHM");
+  options.disk_bytes = settings.Int("SANDBOX_DISK");
   return options;
 }
 

@@ -247,6 +247,11 @@ inline constexpr int kFreezeTries = 1000;
 // podman's own; one entry has about 600 bytes.
 inline constexpr std::size_t kMaxContainerListBytes = 4_MiB;
 inline constexpr std::size_t kMaxLayerIdBytes = 128;
+// Ids of the project quotas that hold sandboxes to SANDBOX_DISK. Nobody else is likely to have
+// numbered projects from there on; podman has locks for 2,048 sandboxes unless told otherwise, and
+// removed ones keep theirs until their files are gone.
+inline constexpr std::uint32_t kFirstProject = 0x534b'0000;
+inline constexpr std::uint32_t kProjects = 4096;
 inline constexpr std::size_t kMaxKernelTextBytes = 4_KiB;
 inline constexpr std::size_t kMaxProcTextBytes = 16_KiB;
 inline constexpr std::size_t kMaxMountsTextBytes = 256_KiB;

@@ -73,7 +73,7 @@ install_programs() {
   install -d -m 0755 "$LIBEXEC" "$SHARED"
   install -C -m 0755 "$FROM"/sandkeep-gateway "$FROM"/sandkeep-agent "$FROM"/sandkeepctl /usr/bin
   install -C -m 0755 "$FROM"/sandkeep-init "$FROM"/sandkeep-files "$FROM"/sandkeep-imager "$LIBEXEC"
-  install -C -m 0644 "$DEPLOY"/host.sh "$DEPLOY"/netdeny.py "$SHARED"
+  install -C -m 0644 "$DEPLOY"/host.sh "$DEPLOY"/netdeny.py "$DEPLOY"/quota.py "$SHARED"
 }
 
 install_units() {

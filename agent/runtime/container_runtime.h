@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "common/async.h"
 #include "common/ids.h"
 #include "common/unique_fd.h"
@@ -82,6 +83,8 @@ struct EngineInfo {
   std::string engine;      // Name and version, for people.
   std::string network;     // How sandboxes reach the network: pasta, slirp4netns, none.
   bool cgroup_v2 = false;  // Limits land, freezing is the kernel's.
+  // Whether the kernel holds sandboxes to SANDBOX_DISK, or why not; nothing: it is no limit.
+  std::optional<absl::Status> disk_quota;
   std::vector<std::string>
       problems;  // Why nothing can be started, each with its remedy. Empty: it can.
 };

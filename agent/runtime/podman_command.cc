@@ -159,8 +159,10 @@ absl::Status CheckHostname(std::string_view hostname) {
   return absl::OkStatus();
 }
 
-Arguments RunArguments(const PodmanOptions& options, const ContainerSpec& spec) {
-  Arguments arguments = {"run", "--detach"};
+namespace {
+
+Arguments ContainerArguments(Arguments arguments, const PodmanOptions& options,
+                             const ContainerSpec& spec) {
   Append(arguments, Behaviour(spec));
   Append(arguments, Labels(options, spec.volume));
   Append(arguments, Confinement(spec));
@@ -172,6 +174,16 @@ Arguments RunArguments(const PodmanOptions& options, const ContainerSpec& spec) 
   arguments.push_back(options.image);
   if (options.persistent) Append(arguments, {"--workspace", std::string(kPersistentWorkspace)});
   return arguments;
+}
+
+}  // namespace
+
+Arguments RunArguments(const PodmanOptions& options, const ContainerSpec& spec) {
+  return ContainerArguments({"run", "--detach"}, options, spec);
+}
+
+Arguments CreateArguments(const PodmanOptions& options, const ContainerSpec& spec) {
+  return ContainerArguments({"create"}, options, spec);
 }
 
 Arguments GlobalArguments(const PodmanOptions& options) {
@@ -200,6 +212,12 @@ Arguments CreateVolumeArguments(const PodmanOptions& options, const EngineName& 
 
 Arguments EmptyArguments(const std::string& folder) {
   return {"unshare", "nice", "-n", "19", "rm", "-rf", "--one-file-system", "--", folder};
+}
+
+Arguments ReplaceLayerArguments(const std::string& layer, const std::string& folder) {
+  constexpr std::string_view kReplace =
+      "cp -a -- \"$1\" \"$2/layer\" && rm -rf -- \"$1\" && mv -T -- \"$2/layer\" \"$1\"";
+  return {"unshare", "sh", "-euc", std::string(kReplace), "sh", layer, folder};
 }
 
 Arguments VolumesFolderArguments() { return {"info", "--format={{.Store.VolumePath}}"}; }

@@ -48,6 +48,8 @@ absl::Status CheckHostname(std::string_view hostname);
 using Arguments = std::vector<std::string>;
 
 Arguments RunArguments(const PodmanOptions& options, const ContainerSpec& spec);
+// The same container, made but not started.
+Arguments CreateArguments(const PodmanOptions& options, const ContainerSpec& spec);
 // Those of every call of `options`' engine, before the command's own.
 Arguments GlobalArguments(const PodmanOptions& options);
 
@@ -58,6 +60,8 @@ Arguments ListOldImagesArguments();
 Arguments CreateVolumeArguments(const PodmanOptions& options, const EngineName& volume);
 // Deletes what subordinate ids own, this folder and all below it, while others go first.
 Arguments EmptyArguments(const std::string& folder);
+// Makes a layer's folder anew inside `folder`, and moves it where it was.
+Arguments ReplaceLayerArguments(const std::string& layer, const std::string& folder);
 // Prints the folder of all volumes.
 Arguments VolumesFolderArguments();
 

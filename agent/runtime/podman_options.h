@@ -37,6 +37,7 @@ struct PodmanOptions {
   int cpus = 2;
   int processes = 256;
   std::int64_t shm_bytes = 256LL << 20;
+  std::int64_t disk_bytes = 0;  // Of workspace and layer together; 0: no limit.
 };
 
 }  // namespace sandkeep

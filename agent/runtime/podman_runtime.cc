@@ -5,6 +5,7 @@
 
 #include "agent/runtime/cgroup.h"
 #include "agent/runtime/container_files.h"
+#include "agent/runtime/disk_hold.h"
 #include "agent/runtime/limits_in_force.h"
 #include "agent/runtime/neighbour_limits.h"
 #include "agent/runtime/podman_engine.h"
@@ -46,7 +47,7 @@ class PodmanRuntime : public ContainerRuntime {
   PodmanRuntime(const asio::any_io_executor& executor, PodmanOptions options)
       : engine_(executor, std::move(options)) {}
 
-  Async<EngineInfo> Probe() override { return ProbeEngine(engine_); }
+  Async<EngineInfo> Probe() override;
   Async<void> CreateVolume(EngineName volume, std::string binding) override;
   Async<void> BindVolume(EngineName volume, std::string binding) override;
   Async<UniqueFd> OpenVolume(EngineName volume) override;
@@ -77,6 +78,7 @@ class PodmanRuntime : public ContainerRuntime {
   };
   Async<RunningContainer> StartOnce(const ContainerSpec& spec, StartTries& tries);
   Async<ProcessResult> CallStart(EngineName container);
+  Async<ProcessResult> MakeAndStart(const ContainerSpec& spec);
   // `failed`: of the start that was tried before it was known to be present.
   Async<RunningContainer> StartPresent(const ContainerSpec& spec, InspectedContainer present,
                                        const StartTries& tries,
@@ -94,19 +96,30 @@ class PodmanRuntime : public ContainerRuntime {
   ContainerState StateNow(const ListedContainer& container) const;
 
   PodmanEngine engine_;
+  DiskHold disk_{engine_};
   VolumeRemoval removal_{engine_};
 };
+
+Async<EngineInfo> PodmanRuntime::Probe() {
+  CO_ASSIGN_OR_RETURN(EngineInfo info, co_await ProbeEngine(engine_));
+  info.disk_quota = co_await disk_.State();
+  co_return info;
+}
 
 // ---- Volumes ----
 
 Async<void> PodmanRuntime::CreateVolume(EngineName volume, std::string binding) {
+  co_await disk_.HoldVolume(volume);
   Arguments arguments = CreateVolumeArguments(engine_.options(), volume);
   CO_ASSIGN_OR_RETURN(const ProcessResult created,
                       co_await engine_.podman().Call(std::move(arguments)));
   if (!created.succeeded()) {
     CO_ASSIGN_OR_RETURN(const bool exists,
                         co_await engine_.podman().Exists("volume", volume.text()));
-    if (!exists) co_return co_await engine_.Diagnose(EngineFailure("volume create", created));
+    if (!exists) {
+      co_await disk_.VolumeNotMade(volume);
+      co_return co_await engine_.Diagnose(EngineFailure("volume create", created));
+    }
   }
   co_return co_await BindVolume(std::move(volume), std::move(binding));
 }
@@ -211,6 +224,17 @@ Async<ProcessResult> PodmanRuntime::CallStart(EngineName container) {
   return engine_.podman().Call({"start", container.text()}, kEngineStartDeadline);
 }
 
+Async<ProcessResult> PodmanRuntime::MakeAndStart(const ContainerSpec& spec) {
+  const bool held = (co_await disk_.IsHeld(spec.volume)).value_or(false);
+  Arguments arguments =
+      held ? CreateArguments(engine_.options(), spec) : RunArguments(engine_.options(), spec);
+  CO_ASSIGN_OR_RETURN(ProcessResult made,
+                      co_await engine_.podman().Call(std::move(arguments), kEngineStartDeadline));
+  if (!held || !made.succeeded()) co_return made;
+  co_await disk_.HoldLayer(spec.name, spec.volume);
+  co_return co_await CallStart(spec.name);
+}
+
 Async<RunningContainer> PodmanRuntime::StartPresent(const ContainerSpec& spec,
                                                     InspectedContainer present,
                                                     const StartTries& tries,
@@ -241,9 +265,7 @@ Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec, Star
     }
     if (!absl::IsNotFound(known.status())) co_return known.status();
   }
-  Arguments arguments = RunArguments(engine_.options(), spec);
-  CO_ASSIGN_OR_RETURN(const ProcessResult run,
-                      co_await engine_.podman().Call(std::move(arguments), kEngineStartDeadline));
+  CO_ASSIGN_OR_RETURN(const ProcessResult run, co_await MakeAndStart(spec));
   tries.made_anew = tries.made_anew || run.succeeded();
   if (run.succeeded()) co_return co_await TakeStarted(spec.name, spec.hostname);
   auto present = co_await engine_.Inspect(spec.name);

@@ -81,19 +81,28 @@ absl::StatusOr<UniqueFd> OpenVolumeData(const std::string& volumes, const Engine
   return data;
 }
 
-absl::StatusOr<UniqueFd> OpenContainerLayer(const std::string& volumes,
-                                            const EngineName& container) {
+absl::StatusOr<std::string> StorageFolder(const std::string& volumes) {
   constexpr std::string_view kVolumes = "/volumes";
   const bool usual = volumes.size() > kVolumes.size() &&
                      volumes.substr(volumes.size() - kVolumes.size()) == kVolumes;
   if (!usual) return absl::NotFoundError("volumes lie elsewhere than containers");
-  const std::string storage = volumes.substr(0, volumes.size() - kVolumes.size());
+  return volumes.substr(0, volumes.size() - kVolumes.size());
+}
+
+absl::StatusOr<std::string> ContainerLayerFolder(const std::string& volumes,
+                                                 const EngineName& container) {
+  ASSIGN_OR_RETURN(const std::string storage, StorageFolder(volumes));
   ASSIGN_OR_RETURN(const std::string list,
                    ReadSmallFile(StrCat(storage, "/overlay-containers/containers.json"),
                                  kMaxContainerListBytes));
   const std::string layer = LayerIn(list, container.text());
   if (!IsLayerId(layer)) return absl::NotFoundError(StrCat("no layer of ", container.text()));
-  const std::string path = StrCat(storage, "/overlay/", layer);
+  return StrCat(storage, "/overlay/", layer);
+}
+
+absl::StatusOr<UniqueFd> OpenContainerLayer(const std::string& volumes,
+                                            const EngineName& container) {
+  ASSIGN_OR_RETURN(const std::string path, ContainerLayerFolder(volumes, container));
   UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return ErrnoStatus(errno, StrCat("the layer of ", container.text()));
   return folder;

@@ -27,10 +27,17 @@ std::string ReadBinding(const std::string& volumes, const EngineName& volume);
 // O_PATH. NotFound: no such volume.
 absl::StatusOr<UniqueFd> OpenVolumeData(const std::string& volumes, const EngineName& volume);
 
-// O_PATH, of the folder in which `diff` is what a container has written to its own file system: the
-// agent itself can't go further down. By podman's
-// list of containers beside the volumes: asking podman itself costs a hundred times as much.
-// NotFound: none of this name, or the storage has no such layers.
+// The folder of the engine's whole storage. NotFound: volumes lie elsewhere than containers.
+absl::StatusOr<std::string> StorageFolder(const std::string& volumes);
+
+// The folder of a container's layer, by podman's list of containers beside the volumes: asking
+// podman itself costs a hundred times as much. NotFound: none of this name, or the storage has no
+// such layers.
+absl::StatusOr<std::string> ContainerLayerFolder(const std::string& volumes,
+                                                 const EngineName& container);
+
+// O_PATH, of that folder, in which `diff` is what a container has written to its own file system:
+// the agent itself can't go further down. NotFound: as there.
 absl::StatusOr<UniqueFd> OpenContainerLayer(const std::string& volumes,
                                             const EngineName& container);
 

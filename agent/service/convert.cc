@@ -288,6 +288,14 @@ void Fill(v1::Info* message, const HostFacts& facts, const ManagerInfo& info) {
   network->set_name("network");
   network->set_available(info.engine.network != "none");
   network->set_detail(info.engine.network);
+  if (!info.engine.disk_quota) return;
+  v1::Capability* const quota = message->add_capabilities();
+  quota->set_name("disk_quota");
+  quota->set_available(info.engine.disk_quota->ok());
+  quota->set_detail(info.engine.disk_quota->ok()
+                        ? "the file system holds each new sandbox to SANDBOX_DISK"
+                        : StrCat("SANDBOX_DISK is only looked at every few seconds: ",
+                                 ToStd(info.engine.disk_quota->message())));
 }
 
 }  // namespace sandkeep

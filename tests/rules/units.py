@@ -11,7 +11,7 @@ import tempfile
 
 # Least exposed is 0, most 10.
 MOST_EXPOSED = {"sandkeep-gateway.service": 1.5, "sandkeep-agent.service": 4.8, "sandkeep-gc.service": 2.5,
-                "sandkeep-netdeny.service": 2.0}
+                "sandkeep-netdeny.service": 2.0, "sandkeep-quota.service": 2.0}
 # Without what older versions of systemd can't do for the agent.
 MOST_EXPOSED_WITH_OLD_SYSTEMD = 6.8
 NEWER = "newer-systemd.conf"

@@ -49,6 +49,8 @@ lay_out_guest() {
   systemctl --root="$ROOT" --quiet disable systemd-networkd-wait-online.service
   systemctl --root="$ROOT" --quiet mask apt-daily.timer apt-daily-upgrade.timer podman-auto-update.timer
   echo sandkeep-vm >"$ROOT/etc/hostname"
+  # Its own file system has project quotas, and is mounted before there are any other modules.
+  echo quota_v2 >>"$ROOT/etc/initramfs-tools/modules"
 }
 
 # Reads the image. Its files are given to the ids that sandboxes use here and now: in the emulated host it takes minutes.
@@ -75,11 +77,12 @@ make_disk() {
   guest_debian "$ROOT" directory important "$@"
   lay_out_guest
   in_debian "$ROOT" "$SK_ROOT/deploy" run/deploy "$fill_storage" "$IMAGE" <"$WORK/image.tar" >&2
+  in_debian "$ROOT" "$SK_ROOT/deploy" run/deploy 'update-initramfs -u' >&2
   cp "$ROOT"/boot/vmlinuz-* "$folder/vmlinuz"
   cp "$ROOT"/boot/initrd.img-* "$folder/initrd"
   label_guest
   rm -rf "${ROOT:?}"/boot/* "$ROOT"/var/cache/apt/archives/*.deb "$ROOT"/var/lib/apt/lists/* "$ROOT"/var/tmp/*
-  mke2fs -q -t ext4 -d "$ROOT" "$folder/disk.img" "$DISK_SIZE" >&2
+  mke2fs -q -t ext4 -O quota,project -E quotatype=prjquota -d "$ROOT" "$folder/disk.img" "$DISK_SIZE" >&2
 }
 
 mapfile -t packages < <(guest_packages | sort -u)

@@ -158,7 +158,7 @@ class EmulatedHost:
             "-m", str(MEMORY_MIB), "-nodefaults", "-display", "none", "-qmp", f"unix:{self.folder / 'qmp.sock'},server=on,wait=off",
             "-kernel", disk / "vmlinuz", "-initrd", disk / "initrd",
             # On a busy machine the emulated timer is late, and a kernel that checks it gives up.
-            "-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 no_timer_check systemd.unified_cgroup_hierarchy=1 " + SELINUX,
+            "-append", "root=/dev/vda rw rootflags=prjquota console=ttyS0 quiet panic=-1 no_timer_check systemd.unified_cgroup_hierarchy=1 " + SELINUX,
             "-drive", f"file={disk / 'disk.img'},format=raw,if=virtio,snapshot=on",
             "-drive", f"file={parts},format=raw,if=virtio,readonly=on",
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:8000", "-device", "virtio-net-pci,netdev=net",

@@ -25,8 +25,9 @@ constexpr std::string_view kNoRoom =
     "| sort -h | tail` shows the largest), then run this again";
 
 // The first that matches: what has to be done before anything else comes first.
-constexpr std::array<Failure, 10> kFailures = {{
+constexpr std::array<Failure, 11> kFailures = {{
     {"No space left on device", kNoRoom},
+    {"Disk quota exceeded", kNoRoom},
     {"dpkg was interrupted, you must manually run", kInterrupted},
     {"Could not get lock /var/lib/dpkg/", kLocked},
     {"Could not get lock /var/lib/apt/", kLocked},

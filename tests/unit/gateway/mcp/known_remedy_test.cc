@@ -36,6 +36,7 @@ TEST(KnownRemedy, AptsOwnWordsAreUnderstood) {
        "package x",
        "dpkg --configure -a"},
       {"cp: error writing 'b': No space left on device\n", "delete what isn't needed"},
+      {"cp: error writing 'b': Disk quota exceeded\n", "delete what isn't needed"},
       {"dpkg: error: failed to write status database: No space left on device\nE: dpkg was "
        "interrupted, you must manually run 'dpkg --configure -a'",
        "delete what isn't needed"},
