@@ -20,9 +20,11 @@ int Limit(__rlimit_resource resource, rlim_t most) {
 }
 
 int LimitResources() {
-  // Whoever waits for a command comes first.
-  constexpr int kNice = 10;
-  if (::setpriority(PRIO_PROCESS, 0, kNice) != 0) return errno;
+  // Whoever waits for a command comes first. So much more than whoever started this has: nobody may
+  // have less than he has.
+  constexpr int kNicer = 10;
+  errno = 0;
+  if (::nice(kNicer) == -1 && errno != 0) return errno;
   if (const int error = Limit(RLIMIT_CPU, kImagerCpuSeconds); error != 0) return error;
   if (const int error = Limit(RLIMIT_CORE, 0); error != 0) return error;
   // The sanitizers' shadow is terabytes of addresses, and they look for leaks in /proc at the end.

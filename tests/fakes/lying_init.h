@@ -29,7 +29,8 @@ class LyingInit {
             .init_pid = ::getpid(),
             .init_pidfd = UniqueFd(pidfd),
             .channel = agents_.Release(),
-            .counts = {}};
+            .counts = {},
+            .is_frozen = {}};
   }
 
   // What the agent has said next; nothing: nothing yet. Descriptors are kept.

@@ -123,6 +123,20 @@ TEST_F(ImagerTest, AProgramThatLiesIsNotBelieved) {
   EXPECT_TRUE(absl::IsInvalidArgument(image.status())) << image.status();
 }
 
+// It gave up at once where its own niceness was less than what it had been given.
+TEST_F(ImagerTest, AnAgentThatIsNiceItselfHasPicturesToo) {
+  const std::filesystem::path program =
+      std::filesystem::path(testing::TempDir()) / StrCat("nice-imager-", ::getpid());
+  std::ofstream(program) << "#!/bin/sh\nexec /usr/bin/nice -n 15 " << SANDKEEP_IMAGER_EXECUTABLE
+                         << " \"$@\"\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  Imager nice(program);
+  const auto image =
+      runner_.Await(nice.Render("ann", FileOf(PngFile(Quarters({40, 30}))), kBounds));
+  EXPECT_TRUE(image.ok()) << image.status();
+  std::filesystem::remove(program);
+}
+
 TEST_F(ImagerTest, ManyAtOnceAllGetTheirTurn) {
   const std::string png = PngFile(Quarters({1700, 20}));
   std::vector<std::future<absl::StatusOr<RenderedImage>>> images;

@@ -74,7 +74,8 @@ class JobsTest : public testing::Test, protected JobTableEvents {
                                .init_pid = init_->pid(),
                                .init_pidfd = init_->PidFd(),
                                .channel = init_->TakeChannel().value(),
-                               .counts = {}};
+                               .counts = {},
+                               .is_frozen = {}};
     return container;
   }
 
