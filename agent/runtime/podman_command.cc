@@ -126,7 +126,6 @@ Arguments Behaviour(const ContainerSpec& spec) {
       "--umask=0022",
       "--systemd=false",
       "--init=false",
-      "--passwd=false",
       "--image-volume=ignore",
       "--no-healthcheck",
       "--restart=no",
@@ -179,10 +178,11 @@ Arguments ContainerArguments(Arguments arguments, const PodmanOptions& options,
 }  // namespace
 
 Arguments RunArguments(const PodmanOptions& options, const ContainerSpec& spec) {
-  return ContainerArguments({"run", "--detach"}, options, spec);
+  return ContainerArguments({"run", "--detach", "--passwd=false"}, options, spec);
 }
 
 Arguments CreateArguments(const PodmanOptions& options, const ContainerSpec& spec) {
+  // It knows no --passwd, and adds no line for a user that the image has.
   return ContainerArguments({"create"}, options, spec);
 }
 

@@ -42,6 +42,15 @@ void SignalTree(pid_t pid, int signal) {
   for (pid_t child = 0; children >> child;) SignalTree(child, signal);
 }
 
+// Into every folder: a sandbox's root has its own way, this process may have none.
+void LetIn(const std::filesystem::path& folder) {
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all,
+                               std::filesystem::perm_options::add);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_directory() && !entry.is_symlink()) LetIn(entry.path());
+  }
+}
+
 }  // namespace
 
 FakeRuntime::FakeRuntime() {
@@ -423,6 +432,7 @@ absl::Status FakeRuntime::EmptyRemovedHere() {
   const std::lock_guard lock(mutex_);
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(removed_)) {
+    LetIn(entry.path());
     std::filesystem::remove_all(entry.path(), error);
     if (error) return ErrnoStatus(error.value(), "empty what was removed");
   }

@@ -41,15 +41,25 @@ class PodmanCommandTest : public testing::Test {
                       {}};
 };
 
+// Where a sandbox is made and started in two steps. `podman create` refuses what it doesn't know.
+TEST_F(PodmanCommandTest, WhatIsOnlyMadeTakesWhatARunTakesButRunsOwn) {
+  Arguments run = RunArguments(options_, spec_);
+  std::erase_if(run, [](const std::string& argument) {
+    return argument == "--detach" || argument == "--passwd=false";
+  });
+  run.front() = "create";
+  EXPECT_EQ(CreateArguments(options_, spec_), run);
+}
+
 TEST_F(PodmanCommandTest, TheWholeLineWithoutCgroups) {
   EXPECT_THAT(
       RunArguments(options_, spec_),
-      ElementsAre("run", "--detach", "--name=sandkeep-aaaaaaaaaaaaaaaaaaaa",
+      ElementsAre("run", "--detach", "--passwd=false", "--name=sandkeep-aaaaaaaaaaaaaaaaaaaa",
                   "--hostname=amber-otter", "--pidfile=/var/lib/sandkeep/sandboxes/x/pid",
                   "--entrypoint=/usr/libexec/sandkeep-init", "--user=0:0", "--workdir=/",
-                  "--umask=0022", "--systemd=false", "--init=false", "--passwd=false",
-                  "--image-volume=ignore", "--no-healthcheck", "--restart=no", "--pull=never",
-                  "--log-driver=none", "--stop-signal=SIGKILL", "--stop-timeout=0",
+                  "--umask=0022", "--systemd=false", "--init=false", "--image-volume=ignore",
+                  "--no-healthcheck", "--restart=no", "--pull=never", "--log-driver=none",
+                  "--stop-signal=SIGKILL", "--stop-timeout=0",
                   "--label=sandkeep.instance=000102030405060708090a0b0c0d0e0f",
                   "--label=sandkeep.volume=sandkeep-bbbbbbbbbbbbbbbbbbbb", "--userns=nomap",
                   "--cap-drop=ALL",
