@@ -19,6 +19,7 @@
 #include "common/status_codes.h"
 #include "common/status_macros.h"
 #include "common/strings.h"
+#include "tests/fakes/let_in.h"
 #include "tests/fakes/patience.h"
 
 namespace sandkeep {
@@ -40,15 +41,6 @@ void SignalTree(pid_t pid, int signal) {
   ::kill(pid, signal);
   std::ifstream children(StrCat("/proc/", pid, "/task/", pid, "/children"));
   for (pid_t child = 0; children >> child;) SignalTree(child, signal);
-}
-
-// Into every folder: a sandbox's root has its own way, this process may have none.
-void LetIn(const std::filesystem::path& folder) {
-  std::filesystem::permissions(folder, std::filesystem::perms::owner_all,
-                               std::filesystem::perm_options::add);
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.is_directory() && !entry.is_symlink()) LetIn(entry.path());
-  }
 }
 
 }  // namespace
