@@ -63,6 +63,17 @@ class TreeTest : public InitTest {
     EXPECT_TRUE(Inside().empty());
     ExpectInitServes();
   }
+  void ExpectRunsThoughHandedToADead(pid_t spare) {
+    // Init hears of the death after it has handed over.
+    ASSERT_EQ(::kill(init_->pid(), SIGSTOP), 0);
+    ASSERT_EQ(::kill(spare, SIGKILL), 0);
+    const RunningJob job = agent_->Begin("echo ran; exit 4");
+    ASSERT_EQ(::kill(init_->pid(), SIGCONT), 0);
+    const Outcome outcome = agent_->WaitExited(job);
+    EXPECT_EQ(outcome.exit_code(), 4);
+    EXPECT_FALSE(outcome.supervisor_lost);
+    EXPECT_EQ(ReadAll(job.output), "ran\n");
+  }
 };
 
 TEST_F(TreeTest, ReportsTheExitAtOnceWhenAProcessIsLeftBehind) {
@@ -217,16 +228,7 @@ TEST_F(TreeTest, ContinuesTheSupervisorThatWaitsWhenItIsStopped) {
 }
 
 TEST_F(TreeTest, RunsACommandThatWasHandedToADeadSupervisor) {
-  const pid_t spare = AwaitSpare();
-  // Init hears of the death after it has handed over.
-  ASSERT_EQ(::kill(init_->pid(), SIGSTOP), 0);
-  ASSERT_EQ(::kill(spare, SIGKILL), 0);
-  const RunningJob job = agent_->Begin("echo ran; exit 4");
-  ASSERT_EQ(::kill(init_->pid(), SIGCONT), 0);
-  const Outcome outcome = agent_->WaitExited(job);
-  EXPECT_EQ(outcome.exit_code(), 4);
-  EXPECT_FALSE(outcome.supervisor_lost);
-  EXPECT_EQ(ReadAll(job.output), "ran\n");
+  ExpectRunsThoughHandedToADead(AwaitSpare());
 }
 
 TEST_F(TreeTest, UsesASupervisorAgainOnceNothingOfItsTreeLives) {
@@ -263,19 +265,12 @@ TEST_F(TreeTest, LeavesNothingOfACommandToTheNextOneOfItsSupervisor) {
 TEST_F(TreeTest, RunsACommandThatWasHandedToASupervisorThatDiedAfterItHadServed) {
   ASSERT_EQ(agent_->RunToEnd("true").exit_code(), 0);
   // The one that served last is the one that stays.
-  const pid_t spare = AwaitSpare();
-  ASSERT_EQ(::kill(init_->pid(), SIGSTOP), 0);
-  ASSERT_EQ(::kill(spare, SIGKILL), 0);
-  const RunningJob job = agent_->Begin("echo ran; exit 4");
-  ASSERT_EQ(::kill(init_->pid(), SIGCONT), 0);
-  const Outcome outcome = agent_->WaitExited(job);
-  EXPECT_EQ(outcome.exit_code(), 4);
-  EXPECT_FALSE(outcome.supervisor_lost);
-  EXPECT_EQ(ReadAll(job.output), "ran\n");
+  ExpectRunsThoughHandedToADead(AwaitSpare());
 }
 
 TEST_F(TreeTest, KeepsNoMoreSupervisorsThanItNeeds) {
   std::vector<RunningJob> jobs;
+  jobs.reserve(30);
   for (int i = 0; i < 30; ++i) jobs.push_back(agent_->Start("read -r line", {.stdin_pipe = true}));
   for (const RunningJob& job : jobs) {
     ASSERT_EQ(::write(job.input.get(), "\n", 1), 1);
@@ -305,6 +300,7 @@ TEST_F(TreeTest, DoesNotSweepTheSupervisorThatWaits) {
 
 TEST_F(TreeTest, StartsCommandsAtOnceEachWithItsOwn) {
   std::vector<RunningJob> jobs;
+  jobs.reserve(20);
   for (int i = 0; i < 20; ++i) jobs.push_back(agent_->Begin("exit " + std::to_string(i)));
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(agent_->WaitExited(jobs[static_cast<std::size_t>(i)]).exit_code(), i);

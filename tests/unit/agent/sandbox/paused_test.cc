@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
+#include <vector>
 
 #include "tests/unit/agent/sandbox/agent_fixture.h"
 
@@ -25,10 +25,21 @@ TEST_F(PausedTest, OneThatSomebodyPausedByHandGoesOnForTheNextCall) {
 
 TEST_F(PausedTest, OneThatSomebodyPausedByHandStaysSoWhileNobodyWaits) {
   OutputOf(alice_, "otter", "true");
-  runtime_.PauseBehind(runtime_.containers().at(0));
+  const EngineName otter = runtime_.containers().at(0);
+  OutputOf(alice_, "owl", "true");
+  const std::vector<EngineName> both = runtime_.containers();
+  const EngineName& owl = both.at(both.at(0) == otter ? 1 : 0);
+  runtime_.PauseBehind(otter);
+
+  // Its neighbour goes on by looks at all of them: between the first and the last of these lies one
+  // that was whole.
+  constexpr int kLooks = 3;
   const int thaws = runtime_.calls(EngineCall::kThaw);
-  std::this_thread::sleep_for(20 * absl::ToChronoMilliseconds(limits_.life_interval));
-  EXPECT_EQ(runtime_.calls(EngineCall::kThaw), thaws);
+  for (int i = 0; i < kLooks; ++i) {
+    runtime_.PauseBehind(owl);
+    OutputOf(alice_, "owl", "true");
+  }
+  EXPECT_EQ(runtime_.calls(EngineCall::kThaw), thaws + kLooks);
 }
 
 }  // namespace
