@@ -96,6 +96,7 @@ asio::awaitable<FileWritten> Connection::WriteFile(FilePart part, asio::any_io_e
   const auto socket = std::make_shared<const UniqueFd>(
       open_ ? ::fcntl(stream_.socket().native_handle(), F_DUPFD_CLOEXEC, 0) : -1);
   SetDeadline(patience_.value_or(timing_.write));
+  const Stream::FullPackets full_packets(&stream_);
   while (part.length > 0) {
     if (!open_ || !socket->valid()) co_return FileWritten::kGone;
     auto send = [socket, part] {

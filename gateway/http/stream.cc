@@ -56,6 +56,11 @@ void Stream::Prepare() {
   ProbeSilentPeer(socket_.native_handle());
 }
 
+void Stream::SetCork(bool on) {
+  const int value = on ? 1 : 0;
+  std::ignore = ::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
 asio::awaitable<bool> Stream::Handshake() {
   if (!tls_) co_return true;
   const auto shaken = co_await tls_->async_handshake(asio::ssl::stream_base::server, kUseTuple);

@@ -39,6 +39,19 @@ class Stream {
   // After the last byte to be written.
   boost::asio::awaitable<void> EndWriting();
 
+  // While it lives, the socket sends full packets only. What flows from a file comes in pieces, and
+  // each that is sent alone wakes the client for little: a third of the rate.
+  class FullPackets {
+   public:
+    explicit FullPackets(Stream* stream) : stream_(*stream) { stream_.SetCork(true); }
+    ~FullPackets() { stream_.SetCork(false); }
+    FullPackets(const FullPackets&) = delete;
+    FullPackets& operator=(const FullPackets&) = delete;
+
+   private:
+    Stream& stream_;
+  };
+
   template <typename Buffers, typename Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return tls_ ? tls_->async_read_some(buffers, std::forward<Token>(token))
@@ -57,6 +70,8 @@ class Stream {
   }
 
  private:
+  void SetCork(bool on);
+
   Socket socket_;
   std::optional<boost::asio::ssl::stream<Socket&>> tls_;
 };
