@@ -1,10 +1,9 @@
 #include "agent/runtime/disk_hold.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 #include "agent/runtime/disk_quota.h"
+#include "agent/runtime/layer_folder.h"
 #include "agent/runtime/volume_folders.h"
 #include "common/limits.h"
 #include "common/log.h"
@@ -78,21 +77,21 @@ boost::asio::awaitable<void> DiskHold::HoldLayer(EngineName container, EngineNam
 
 // The layer's folders are a subordinate id's, and only their owner may give them a project, which
 // nobody in a user namespace may. So the agent makes a folder that has it, and the layer is made
-// anew in there: what is made below inherits it.
+// anew in there.
 Async<void> DiskHold::ReplaceLayer(EngineName container, EngineName volume) {
   CO_ASSIGN_OR_RETURN(const std::string volumes, co_await engine_.Volumes(volume));
   auto prepare = [volumes, container, volume]() -> absl::StatusOr<LayerCopy> {
     LayerCopy copy;
     ASSIGN_OR_RETURN(copy.layer, ContainerLayerFolder(volumes, container));
     const std::uint32_t project = ProjectOfVolume(volumes, volume);
-    ASSIGN_OR_RETURN(copy.folder, MakeProjectFolder(volumes, container, project));
+    ASSIGN_OR_RETURN(copy.folder, MakeLayerFolder(volumes, container, project));
     return copy;
   };
   CO_ASSIGN_OR_RETURN(const LayerCopy copy, co_await RunOn(engine_.blocking(), std::move(prepare)));
   Arguments arguments = ReplaceLayerArguments(copy.layer, copy.folder);
   auto replaced = co_await engine_.podman().Call(std::move(arguments));
-  auto clean = [folder = copy.folder] {
-    ::rmdir(folder.c_str());
+  auto clean = [volumes, container] {
+    DropLayerFolder(volumes, container);
     return absl::OkStatus();
   };
   (co_await RunOn(engine_.blocking(), std::move(clean))).IgnoreError();

@@ -12,7 +12,6 @@
 
 #include "agent/runtime/project.h"
 #include "agent/runtime/removed_folder.h"
-#include "agent/runtime/volume_folders.h"
 #include "common/limits.h"
 #include "common/status_codes.h"
 #include "common/status_macros.h"
@@ -23,7 +22,6 @@ namespace sandkeep {
 namespace {
 
 constexpr mode_t kMode = 0700;
-constexpr mode_t kDataMode = 0755;  // As the engine makes it.
 // The first one is for trying.
 constexpr std::uint32_t kTrial = kFirstProject;
 
@@ -33,10 +31,6 @@ bool IsOurs(std::uint32_t project) {
 
 std::string VolumePath(const std::string& volumes, const EngineName& volume) {
   return StrCat(volumes, "/", volume.text());
-}
-
-std::string DataPath(const std::string& volumes, const EngineName& volume) {
-  return StrCat(VolumePath(volumes, volume), "/_data");
 }
 
 // Whatever the umask; fine if it is there.
@@ -112,34 +106,22 @@ absl::StatusOr<std::uint32_t> GiveProject(const std::string& volumes, const Engi
   }
   ASSIGN_OR_RETURN(const std::uint32_t project, FreeProject(volumes));
   RETURN_IF_ERROR(SetProject(folder, project));
-  // Made in there, it is of the project, too, and never need be opened.
-  RETURN_IF_ERROR(MakeFolder(DataPath(volumes, volume), kDataMode));
   return project;
 }
 
 absl::Status HoldVolume(const std::string& volumes, const EngineName& volume, std::int64_t bytes) {
   RETURN_IF_ERROR(CheckQuota(volumes, bytes));
   RETURN_IF_ERROR(GiveProject(volumes, volume).status());
-  return CheckLimit(DataPath(volumes, volume), volumes, bytes);
+  return CheckLimit(VolumePath(volumes, volume), volumes, bytes);
 }
 
 void DropVolume(const std::string& volumes, const EngineName& volume) {
-  ::rmdir(DataPath(volumes, volume).c_str());
   ::rmdir(VolumePath(volumes, volume).c_str());
 }
 
 std::uint32_t ProjectOfVolume(const std::string& volumes, const EngineName& volume) {
   const std::uint32_t project = ProjectOf(VolumePath(volumes, volume)).value_or(0);
   return IsOurs(project) ? project : 0;
-}
-
-absl::StatusOr<std::string> MakeProjectFolder(const std::string& volumes, const EngineName& name,
-                                              std::uint32_t project) {
-  ASSIGN_OR_RETURN(const std::string storage, StorageFolder(volumes));
-  const std::string folder = StrCat(storage, "/.sandkeep-layer-", name.text());
-  RETURN_IF_ERROR(MakeFolder(folder, kMode));
-  RETURN_IF_ERROR(SetProject(folder, project));
-  return folder;
 }
 
 }  // namespace sandkeep

@@ -19,8 +19,9 @@ namespace sandkeep {
 // with the remedy: they aren't.
 absl::Status CheckQuota(const std::string& volumes, std::int64_t bytes);
 
-// Before the engine makes it: lays out the volume's folders, of a project that nobody else has;
-// fine if it was done before. FailedPrecondition: no limit is in force, or it was made without.
+// Before the engine makes it: makes the volume's folder, of a project that nobody else has, and
+// leaves to the engine what belongs in it, which inherits the project; fine if it was done before.
+// FailedPrecondition: no limit is in force, or it was made without.
 absl::Status HoldVolume(const std::string& volumes, const EngineName& volume, std::int64_t bytes);
 
 // The same without a look at limits.
@@ -31,10 +32,5 @@ void DropVolume(const std::string& volumes, const EngineName& volume);
 
 // 0: it has none of ours.
 std::uint32_t ProjectOfVolume(const std::string& volumes, const EngineName& volume);
-
-// What is made in this folder is of that project; what is then moved out of it stays so. Whoever
-// asked removes it.
-absl::StatusOr<std::string> MakeProjectFolder(const std::string& volumes, const EngineName& name,
-                                              std::uint32_t project);
 
 }  // namespace sandkeep

@@ -48,6 +48,13 @@ absl::StatusOr<bool> Rename(const std::string& from, const std::string& to) {
 
 std::string RemovedFolder(const std::string& volumes) { return StrCat(volumes, kFolder); }
 
+absl::Status GiveFolderUp(const std::string& volumes, const std::string& folder) {
+  const std::string removed = RemovedFolder(volumes);
+  if (::mkdir(removed.c_str(), kMode) != 0 && errno != EEXIST) return ErrnoStatus(errno, removed);
+  const std::string name = std::filesystem::path(folder).filename().string();
+  return Rename(folder, StrCat(removed, "/", name, kGivenUp)).status();
+}
+
 absl::StatusOr<bool> SetVolumeAside(const std::string& volumes, const EngineName& volume) {
   const std::string folder = RemovedFolder(volumes);
   if (::mkdir(folder.c_str(), kMode) != 0 && errno != EEXIST) {

@@ -24,6 +24,9 @@ absl::Status PutVolumeBack(const std::string& volumes, const EngineName& volume)
 // Its files are nobody's from then on. Fine if it isn't there.
 absl::Status GiveVolumeUp(const std::string& volumes, const EngineName& volume);
 
+// The same for another folder in the engine's storage, under its own name.
+absl::Status GiveFolderUp(const std::string& volumes, const std::string& folder);
+
 struct RemovedVolumes {
   std::vector<EngineName> aside;      // Whoever set them aside does, or died over, the rest.
   std::vector<std::string> given_up;  // Paths.

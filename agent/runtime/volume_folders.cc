@@ -16,6 +16,8 @@
 namespace sandkeep {
 namespace {
 
+constexpr std::string_view kLayers = "/overlay";
+
 constexpr mode_t kBindingMode = 0600;
 
 std::string BindingPath(const std::string& volumes, const EngineName& volume) {
@@ -45,6 +47,15 @@ std::string LayerIn(const std::string& list, std::string_view container) {
     }
   }
   return "";
+}
+
+// Of the engine's whole storage. NotFound: volumes lie elsewhere than containers.
+absl::StatusOr<std::string> StorageFolder(const std::string& volumes) {
+  constexpr std::string_view kVolumes = "/volumes";
+  const bool usual = volumes.size() > kVolumes.size() &&
+                     volumes.substr(volumes.size() - kVolumes.size()) == kVolumes;
+  if (!usual) return absl::NotFoundError("volumes lie elsewhere than containers");
+  return volumes.substr(0, volumes.size() - kVolumes.size());
 }
 
 }  // namespace
@@ -81,12 +92,9 @@ absl::StatusOr<UniqueFd> OpenVolumeData(const std::string& volumes, const Engine
   return data;
 }
 
-absl::StatusOr<std::string> StorageFolder(const std::string& volumes) {
-  constexpr std::string_view kVolumes = "/volumes";
-  const bool usual = volumes.size() > kVolumes.size() &&
-                     volumes.substr(volumes.size() - kVolumes.size()) == kVolumes;
-  if (!usual) return absl::NotFoundError("volumes lie elsewhere than containers");
-  return volumes.substr(0, volumes.size() - kVolumes.size());
+absl::StatusOr<std::string> LayersFolder(const std::string& volumes) {
+  ASSIGN_OR_RETURN(const std::string storage, StorageFolder(volumes));
+  return StrCat(storage, kLayers);
 }
 
 absl::StatusOr<std::string> ContainerLayerFolder(const std::string& volumes,
@@ -97,7 +105,7 @@ absl::StatusOr<std::string> ContainerLayerFolder(const std::string& volumes,
                                  kMaxContainerListBytes));
   const std::string layer = LayerIn(list, container.text());
   if (!IsLayerId(layer)) return absl::NotFoundError(StrCat("no layer of ", container.text()));
-  return StrCat(storage, "/overlay/", layer);
+  return StrCat(storage, kLayers, "/", layer);
 }
 
 absl::StatusOr<UniqueFd> OpenContainerLayer(const std::string& volumes,

@@ -27,8 +27,8 @@ std::string ReadBinding(const std::string& volumes, const EngineName& volume);
 // O_PATH. NotFound: no such volume.
 absl::StatusOr<UniqueFd> OpenVolumeData(const std::string& volumes, const EngineName& volume);
 
-// The folder of the engine's whole storage. NotFound: volumes lie elsewhere than containers.
-absl::StatusOr<std::string> StorageFolder(const std::string& volumes);
+// Of all layers. NotFound: volumes lie elsewhere than containers.
+absl::StatusOr<std::string> LayersFolder(const std::string& volumes);
 
 // The folder of a container's layer, by podman's list of containers beside the volumes: asking
 // podman itself costs a hundred times as much. NotFound: none of this name, or the storage has no

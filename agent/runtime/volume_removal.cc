@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/runtime/layer_folder.h"
 #include "agent/runtime/removed_folder.h"
 #include "agent/runtime/volume_folders.h"
 #include "common/limits.h"
@@ -91,6 +92,11 @@ Async<void> VolumeRemoval::Settle(std::string volumes, EngineName volume) {
 
 Async<void> VolumeRemoval::Empty() {
   CO_ASSIGN_OR_RETURN(const std::string volumes, co_await engine_.VolumesFolder());
+  auto drop = [volumes] {
+    DropOldLayerFolders(volumes);
+    return absl::OkStatus();
+  };
+  CO_RETURN_IF_ERROR(co_await RunOn(engine_.blocking(), std::move(drop)));
   const RemovedVolumes found = co_await List(volumes);
   for (const EngineName& volume : found.aside) {
     if (!IsMoving(volume)) CO_RETURN_IF_ERROR(co_await Settle(volumes, volume));

@@ -1,7 +1,6 @@
 """What a command costs beyond its shell: the agent's part alone, its client next to it, as the gateway's user."""
 
 import dataclasses
-import json
 import os
 import pathlib
 import resource
@@ -9,7 +8,7 @@ import shutil
 import statistics
 import subprocess
 
-from rows import LABEL, PAIRS, Measured, client, container_of, cpu_seconds, make_spawner, spawn, warm_up
+from rows import LABEL, PAIRS, Measured, client, container_of, cpu_seconds, least_of, make_spawner, spawn, warm_up
 from stack import BUILD, as_user, podman
 
 STREAM_SECONDS = 2
@@ -88,9 +87,7 @@ def job_overhead_32(stack):
             ours.append(commands.run())
             for way, measured in spawns.items():
                 measured.append(spawn(mine, at_once, 200 // at_once + 10, way))
-            done = subprocess.run([BUILD / "tests" / "bench" / "stream_floor", str(at_once), str(STREAM_SECONDS)], check=True,
-                                  capture_output=True, text=True, timeout=60)
-            streams.append(json.loads(done.stdout)["cpu_us"])
+            streams.append(least_of("stream_floor", at_once, STREAM_SECONDS)["cpu_us"])
     measured = Measured([one.p50 - bare["p50_us"] / 1000 for one, bare in zip(ours, spawns["bare"])], "ms", 5)
     measured.note = note_on(at_once, ours, spawns, statistics.median(streams))
     return measured

@@ -9,8 +9,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "agent/runtime/layer_folder.h"
 #include "agent/runtime/project.h"
 #include "agent/runtime/removed_folder.h"
+#include "common/limits.h"
 
 namespace sandkeep {
 namespace {
@@ -25,6 +27,7 @@ class DiskQuotaTest : public testing::Test {
     storage_ = pattern;
     volumes_ = (storage_ / "volumes").string();
     fs::create_directory(volumes_);
+    fs::create_directory(storage_ / "overlay");
   }
   ~DiskQuotaTest() override { fs::remove_all(storage_); }
 
@@ -71,11 +74,32 @@ TEST_F(DiskQuotaTest, ARemovedSandboxKeepsItsProjectUntilItsFilesAreGone) {
 TEST_F(DiskQuotaTest, WhatIsMadeInAProjectsFolderStaysOfItElsewhere) {
   const auto project = GiveProject(volumes_, first_);
   ASSERT_TRUE(project.ok()) << project.status();
-  const auto folder = MakeProjectFolder(volumes_, second_, *project);
+  const auto folder = MakeLayerFolder(volumes_, second_, *project);
   ASSERT_TRUE(folder.ok()) << folder.status();
   fs::create_directories(fs::path(*folder) / "layer" / "diff");
-  fs::rename(fs::path(*folder) / "layer", storage_ / "layer");
-  EXPECT_EQ(ProjectOf((storage_ / "layer" / "diff").string()).value(), *project);
+  fs::rename(fs::path(*folder) / "layer", storage_ / "overlay" / "layer");
+  EXPECT_EQ(ProjectOf((storage_ / "overlay" / "layer" / "diff").string()).value(), *project);
+}
+
+TEST_F(DiskQuotaTest, WhatALayersFolderStillHoldsIsDeletedLater) {
+  const auto folder = MakeLayerFolder(volumes_, second_, 0);
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  fs::create_directories(fs::path(*folder) / "layer" / "diff");
+  DropLayerFolder(volumes_, second_);
+  EXPECT_TRUE(fs::is_empty(storage_ / "overlay"));
+  EXPECT_EQ(ListRemoved(volumes_).given_up.size(), 1U);
+}
+
+TEST_F(DiskQuotaTest, TheFolderOfWhoDiedOverALayerIsDroppedOnceItIsOld) {
+  const auto folder = MakeLayerFolder(volumes_, second_, 0);
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  fs::create_directory(storage_ / "overlay" / "somebodys");
+  DropOldLayerFolders(volumes_);
+  EXPECT_TRUE(fs::exists(*folder)) << "somebody may be at work in it";
+  fs::last_write_time(*folder, fs::file_time_type::clock::now() - 3 * kEngineStartDeadline);
+  DropOldLayerFolders(volumes_);
+  EXPECT_FALSE(fs::exists(*folder));
+  EXPECT_TRUE(fs::exists(storage_ / "overlay" / "somebodys"));
 }
 
 TEST_F(DiskQuotaTest, WhereNoLimitIsInForceNothingIsSaidToBeHeld) {
