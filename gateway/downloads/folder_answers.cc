@@ -7,6 +7,7 @@
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "gateway/downloads/accept.h"
+#include "gateway/downloads/archive_room.h"
 #include "gateway/downloads/folder_archive.h"
 #include "gateway/downloads/folder_listing.h"
 #include "gateway/downloads/presentation.h"
@@ -66,8 +67,16 @@ asio::awaitable<void> FolderAnswers::SendArchive(http::Exchange& exchange, Linke
   const Counted counted(archives_);
   absl::Status found = co_await Check(linked);
   if (found.ok() && counted.rank() > kMaxArchives) found = absl::UnavailableError("busy");
-  if (!found.ok()) {
-    http::Response page = RefusalPage(found);
+  bool fits = false;
+  if (found.ok()) {
+    v1::SandboxRef sandbox;
+    sandbox.set_key(linked.claim.key.text());
+    const auto looked = co_await FitsArchive(agent_, std::move(sandbox), linked.folder.path);
+    found = looked.status();
+    fits = looked.value_or(false);
+  }
+  if (!fits) {
+    http::Response page = found.ok() ? NoArchivePage() : RefusalPage(found);
     co_await exchange.Send(std::move(page));
     co_return;
   }

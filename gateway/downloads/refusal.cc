@@ -1,5 +1,8 @@
 #include "gateway/downloads/refusal.h"
 
+#include "common/strings.h"
+#include "gateway/downloads/archive_room.h"
+
 namespace sandkeep {
 
 absl::Status WrongLink() { return absl::NotFoundError("no such link"); }
@@ -19,6 +22,11 @@ http::Response RefusalPage(const absl::Status& status) {
       return http::PageResponse(503, "Not available now",
                                 "The sandboxes can't be reached at the moment. Try again soon.");
   }
+}
+
+http::Response NoArchivePage() {
+  return http::PageResponse(413, "Too much for an archive",
+                            StrCat("Ask in the chat for another way: ", NoArchiveWords(), "."));
 }
 
 }  // namespace sandkeep

@@ -13,4 +13,7 @@ absl::Status ExpiredLink();
 // The page for a person.
 http::Response RefusalPage(const absl::Status& status);
 
+// A folder of which no archive can be whole.
+http::Response NoArchivePage();
+
 }  // namespace sandkeep

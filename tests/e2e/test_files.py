@@ -193,6 +193,20 @@ def test_a_folder_of_more_files_than_one_listing_has(alice, label):
     assert len(zipfile.ZipFile(io.BytesIO(body)).namelist()) == 2300
 
 
+def test_a_folder_of_more_files_than_an_archive_holds_says_so_before_it_begins(alice, label):
+    alice.output(label, "mkdir many; cd many; seq 1 10000 | xargs touch")
+    presented = alice.call("present_file", sandbox=label, path="many")
+    assert not presented.is_error and "more than an archive can" in presented.text, presented
+    refused = fetch(alice, link_in(presented))
+    assert refused.status == 413 and b"pack it in the sandbox" in refused.body, refused
+    page = fetch(alice, link_in(presented), Accept="text/html")
+    assert page.status == 200 and b"Not shown: " in page.body
+    alice.output(label, "rm many/9999; tar cf many.tar many")
+    assert len(zipfile.ZipFile(io.BytesIO(fetch(alice, link_in(presented)).body)).namelist()) == 9999
+    body = fetch(alice, link_in(alice.call("present_file", sandbox=label, path="many.tar"))).body
+    assert len(tarfile.open(fileobj=io.BytesIO(body)).getnames()) == 10000
+
+
 ESCAPES = "mkdir -p t/sub/empty; cd t; printf x >'a\\..\\evil'; printf c >C:evil; printf n >$'new\\nline'; printf d >-rf; " \
           "ln -s /etc/passwd link; ln -s .. up; mkfifo fifo; printf u >Übersicht; printf s >sub/f; chmod 750 sub/f"
 

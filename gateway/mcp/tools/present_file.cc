@@ -10,6 +10,7 @@
 #include "common/status_macros.h"
 #include "common/strings.h"
 #include "common/utf8.h"
+#include "gateway/downloads/archive_room.h"
 #include "gateway/mcp/tools/file_access.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 #include "gateway/mcp/tools/words.h"
@@ -120,6 +121,9 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
       " A browser shows what is in the folder when the link is used, curl gets the archive."};
   if (!folder) {
     CO_ASSIGN_OR_RETURN(shown, co_await Show(sandbox, info, result));
+  } else {
+    CO_ASSIGN_OR_RETURN(const bool fits, co_await FitsArchive(agent_, sandbox, info.path()));
+    if (!fits) shown.words = StrCat(" Its link has no archive: ", NoArchiveWords(), ".");
   }
 
   Presented file;

@@ -261,14 +261,19 @@ TEST_F(DownloadTest, AnArchiveIsWholeOrCut) {
   agent::v1::ListFilesResponse listed;
   *listed.add_files() = info_;
   listed.mutable_files(0)->set_path("d/a");
-  agent_.list_files.AnswerAlways([&](const auto&) { return listed; });
-  const auto is_whole = [&] {
+  agent::v1::ListFilesResponse searched;
+  agent_.list_files.AnswerAlways([&](const agent::v1::ListFilesRequest& request) {
+    return request.pattern().empty() ? listed : searched;
+  });
+  const auto archive = [&] {
     RawClient client = Connect();
-    const std::string all =
-        client
-            .Send(Get(links_.MakeForFolder("", Target(), "d", mcp::ArchiveFormat::kZip),
-                      "Connection: close\r\n"))
-            .UntilClosed();
+    return client
+        .Send(Get(links_.MakeForFolder("", Target(), "d", mcp::ArchiveFormat::kZip),
+                  "Connection: close\r\n"))
+        .UntilClosed();
+  };
+  const auto is_whole = [&] {
+    const std::string all = archive();
     EXPECT_EQ(RawClient::StatusOf(all), 200);
     return all.find("PK\x05\x06") != std::string::npos;
   };
@@ -288,10 +293,16 @@ TEST_F(DownloadTest, AnArchiveIsWholeOrCut) {
   listed.mutable_files(0)->set_path("d/" + std::string(kMaxPathBytes - 2, 'a'));
   agent_.read_file.Open()->Fail(absl::InvalidArgumentError("a path has at most 4095 bytes"));
   EXPECT_FALSE(is_whole());
-  // More than a search looks at, none of which comes after the last one.
+  // More than a search looks at, none of which comes after the last one: by now.
   listed.clear_files();
   listed.set_truncated(true);
   EXPECT_FALSE(is_whole());
+  // More than that from the start.
+  searched.set_truncated(true);
+  EXPECT_EQ(RawClient::StatusOf(archive()), 413);
+  EXPECT_THAT(archive(), HasSubstr("more than an archive can"));
+  agent_.list_files.Fail(absl::UnavailableError("away"));
+  EXPECT_EQ(RawClient::StatusOf(archive()), 503);
 }
 
 TEST_F(DownloadTest, AFileThatChangedMeanwhileIsNotServedAsTheOldOne) {

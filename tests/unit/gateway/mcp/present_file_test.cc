@@ -218,12 +218,29 @@ TEST_F(PresentFileTest, PathsMayBeWrittenInSeveralWays) {
   }
 }
 
+TEST_F(PresentFileTest, OfAFolderThatNoArchiveCanHoldItIsSaidAtOnce) {
+  v1::FileInfo folder = File("big", 4096);
+  folder.set_type(v1::FileInfo::DIRECTORY);
+  agent_.stat_file.Answer(folder);
+  v1::ListFilesResponse searched;
+  searched.set_truncated(true);
+  agent_.list_files.Answer(searched);
+  const std::string text = TextOf(Present("big"));
+  EXPECT_THAT(text,
+              HasSubstr("Its link has no archive: it holds more than an archive can (50000 "));
+  EXPECT_THAT(text, HasSubstr("pack it in the sandbox"));
+  EXPECT_EQ(agent_.list_files.requests().back().path(), "big");
+}
+
 TEST_F(PresentFileTest, AFolderIsHandedOverAsAnArchive) {
   v1::FileInfo folder = File("my site", 4096);
   folder.set_type(v1::FileInfo::DIRECTORY);
+  v1::ListFilesResponse searched;
+  agent_.list_files.AnswerAlways([&](const auto&) { return searched; });
   agent_.stat_file.Answer(folder);
   const Reply reply = Present("my site");
   EXPECT_THAT(TextOf(reply), HasSubstr("\nmy site.zip, a folder as an archive, "));
+  EXPECT_THAT(TextOf(reply), HasSubstr("curl gets the archive"));
   EXPECT_THAT(TextOf(reply), EndsWith("/my site.zip)"));
   const json::array blocks = Blocks(reply);
   ASSERT_EQ(blocks.size(), 2u);
