@@ -67,8 +67,10 @@ def open_storage(path):
 
 
 def set_limits(folder, size):
-    """How many weren't so before."""
-    blocks, names = -(-size // BLOCK), size // BYTES_PER_NAME
+    """How many weren't so before. Whole blocks of the usual size, since a file system that has larger ones would round up, and nobody is
+    to get more than SANDBOX_DISK; 0 is no limit."""
+    names = max(size // BYTES_PER_NAME, 1) if size else 0
+    blocks = names * BYTES_PER_NAME // BLOCK
     changed = 0
     for project in range(FIRST_PROJECT, FIRST_PROJECT + PROJECTS):
         quota = Quota()

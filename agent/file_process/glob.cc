@@ -6,6 +6,7 @@ namespace sandkeep {
 namespace {
 
 constexpr std::string_view kAnyFolders = "**";
+constexpr std::string_view kAnyDottedFolders = ".**";
 
 using Bytes = std::bitset<256>;
 
@@ -37,9 +38,15 @@ bool IsHidden(std::string_view name) { return !name.empty() && name.front() == '
 
 }  // namespace
 
-void Glob::AddAnyFolders() {
+void Glob::AddAnyFolders(bool dotted) {
+  // Twice is the same, and those that take more take the others' too.
+  if (accept_ > 0 && any_folders_[accept_ - 1]) {
+    if (dotted) any_dotted_.set(accept_ - 1);
+    return;
+  }
   begins_.set(accept_);
   any_folders_.set(accept_);
+  any_dotted_.set(accept_, dotted);
   ++accept_;
 }
 
@@ -81,10 +88,11 @@ absl::StatusOr<Glob> Glob::Parse(std::string_view pattern) {
   for (const std::string_view part : Split(pattern, '/')) {
     if (part.empty() || part == ".") continue;
     if (part == "..") return absl::InvalidArgumentError("a pattern can't contain `..`");
-    if (part != kAnyFolders) {
+    const bool dotted = part == kAnyDottedFolders;
+    if (!dotted && part != kAnyFolders) {
       glob.AddPart(part);
-    } else if (glob.accept_ == 0 || !glob.any_folders_[glob.accept_ - 1]) {
-      glob.AddAnyFolders();
+    } else {
+      glob.AddAnyFolders(dotted);
     }
   }
   if (glob.accept_ == 0) {
@@ -104,7 +112,7 @@ Glob::State Glob::Step(const State& folder, std::string_view name) const {
     at = PastStars((at & bytes_[static_cast<unsigned char>(c)]) << 1 | (at & stars_));
   }
   State next = (at & ends_) << 1;
-  if (!hidden) next |= folder & any_folders_;
+  next |= folder & (hidden ? any_dotted_ : any_folders_);
   return PastAnyFolders(next);
 }
 

@@ -1,6 +1,6 @@
 // A pattern for paths: `*` and `?` within one name, `[abc]`, `[a-z]`, `[!a]`, and `**` for any
 // number of folders; a `[` without its end is itself. As in a shell, what begins with a dot is only
-// matched by a dot.
+// matched by a dot: `.**` stands for any folders, those too.
 //
 // Matched name by name on the way down a tree, so that no folder's name is looked at again for what
 // lies in it. A name costs a few words for each of its bytes, whatever the pattern is. Plain value;
@@ -39,7 +39,7 @@ class Glob {
  private:
   Glob() : bytes_(256) {}
   void AddPart(std::string_view part);
-  void AddAnyFolders();
+  void AddAnyFolders(bool dotted);
   // All that stands where a `**` stands may stand behind it too.
   State PastAnyFolders(const State& state) const { return state | (state & any_folders_) << 1; }
   State PastStars(const State& state) const { return state | (state & stars_) << 1; }
@@ -50,9 +50,10 @@ class Glob {
   std::vector<State> bytes_;  // By byte: the places that it leads out of.
   State stars_;
   State any_folders_;
-  State begins_;  // Of parts.
-  State dotted_;  // Of parts that begin with a dot themselves.
-  State ends_;    // Of parts.
+  State any_dotted_;  // Of these, those that take what begins with a dot.
+  State begins_;      // Of parts.
+  State dotted_;      // Of parts that begin with a dot themselves.
+  State ends_;        // Of parts.
   State start_;
 };
 

@@ -49,10 +49,10 @@ absl::Status NotInForce() {
 
 // In a folder that is of a project, what may be written to it.
 absl::Status CheckLimit(const std::string& folder, const std::string& above, std::int64_t bytes) {
-  ASSIGN_OR_RETURN(const FolderRoom own, RoomOf(folder));
-  ASSIGN_OR_RETURN(const FolderRoom whole, RoomOf(above));
+  ASSIGN_OR_RETURN(const std::int64_t own, RoomOf(folder));
+  ASSIGN_OR_RETURN(const std::int64_t whole, RoomOf(above));
   // One that is smaller than the limit says nothing.
-  return own.bytes <= bytes && own.bytes < whole.bytes ? absl::OkStatus() : NotInForce();
+  return own <= bytes && own < whole ? absl::OkStatus() : NotInForce();
 }
 
 // Whoever gives projects away among these volumes, in any agent, has it.
@@ -65,18 +65,25 @@ absl::StatusOr<UniqueFd> Lock(const std::string& volumes) {
   return folder;
 }
 
-void AddProjects(const std::string& folder, std::set<std::uint32_t>& used) {
+// Whoever isn't asked may have any: then nobody gets one.
+absl::Status AddProjects(const std::string& folder, std::set<std::uint32_t>& used) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    used.insert(ProjectOf(entry->path().string()).value_or(0));
+    if (!entry->is_directory(error)) continue;
+    const auto project = ProjectOf(entry->path().string());
+    if (absl::IsNotFound(project.status())) continue;  // Removed meanwhile.
+    RETURN_IF_ERROR(project.status());
+    used.insert(*project);
   }
+  const bool none = error == std::errc::no_such_file_or_directory;
+  return error && !none ? ErrnoStatus(error.value(), folder) : absl::OkStatus();
 }
 
 absl::StatusOr<std::uint32_t> FreeProject(const std::string& volumes) {
   std::set<std::uint32_t> used;
-  AddProjects(volumes, used);
-  AddProjects(RemovedFolder(volumes), used);
+  RETURN_IF_ERROR(AddProjects(volumes, used));
+  RETURN_IF_ERROR(AddProjects(RemovedFolder(volumes), used));
   for (std::uint32_t project = kTrial + 1; IsOurs(project); ++project) {
     if (!used.contains(project)) return project;
   }
@@ -101,7 +108,7 @@ absl::StatusOr<std::uint32_t> GiveProject(const std::string& volumes, const Engi
   if (::mkdir(folder.c_str(), kMode) != 0) {
     if (errno != EEXIST) return ErrnoStatus(errno, folder);
     const std::uint32_t project = ProjectOfVolume(volumes, volume);
-    if (project == 0) return absl::FailedPreconditionError("it was made without a project");
+    if (project == 0) return absl::AlreadyExistsError("it was made without a project");
     return project;
   }
   ASSIGN_OR_RETURN(const std::uint32_t project, FreeProject(volumes));

@@ -21,7 +21,7 @@ absl::Status CheckQuota(const std::string& volumes, std::int64_t bytes);
 
 // Before the engine makes it: makes the volume's folder, of a project that nobody else has, and
 // leaves to the engine what belongs in it, which inherits the project; fine if it was done before.
-// FailedPrecondition: no limit is in force, or it was made without.
+// FailedPrecondition: no limit is in force. AlreadyExists: it was made without a project.
 absl::Status HoldVolume(const std::string& volumes, const EngineName& volume, std::int64_t bytes);
 
 // The same without a look at limits.

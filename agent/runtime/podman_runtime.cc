@@ -242,16 +242,18 @@ Async<RunningContainer> PodmanRuntime::StartPresent(const ContainerSpec& spec,
   if (present.state == ContainerState::kRunning) {
     co_return co_await Take(spec.name, present.hostname, present.init_pid);
   }
-  if (!failed) {
+  // Its layer is held before its first start, or never.
+  const absl::StatusOr<bool> holds = co_await disk_.IsHeld(spec.volume);
+  const bool unheld = present.never_ran && holds.value_or(false);
+  if (!failed && !unheld) {
     CO_ASSIGN_OR_RETURN(failed, co_await CallStart(spec.name));
     if (failed->succeeded()) co_return co_await TakeStarted(spec.name, present.hostname);
   }
   // What a failed run left behind holds nothing; a stopped one holds the packages. One whose
-  // monitor was killed stays between running and stopped for ever: nothing but its removal ends
-  // that.
+  // monitor was killed stays between running and stopped until it is removed.
   const bool stuck = present.between_states && tries.failed + 2 >= kEngineTries;
   if (present.never_ran || stuck) CO_RETURN_IF_ERROR(co_await Remove(spec.name));
-  co_return EngineFailure("start", *failed);
+  co_return failed ? EngineFailure("start", *failed) : absl::UnavailableError("it never ran");
 }
 
 Async<RunningContainer> PodmanRuntime::StartOnce(const ContainerSpec& spec, StartTries& tries) {

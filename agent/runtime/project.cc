@@ -56,11 +56,10 @@ absl::Status SetProject(const std::string& folder, std::uint32_t project) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<FolderRoom> RoomOf(const std::string& folder) {
+absl::StatusOr<std::int64_t> RoomOf(const std::string& folder) {
   struct statvfs fs{};
   if (::statvfs(folder.c_str(), &fs) != 0) return ErrnoStatus(errno, folder);
-  return FolderRoom{.bytes = static_cast<std::int64_t>(fs.f_blocks * fs.f_frsize),
-                    .names = static_cast<std::int64_t>(fs.f_files)};
+  return static_cast<std::int64_t>(fs.f_blocks * fs.f_frsize);
 }
 
 }  // namespace sandkeep

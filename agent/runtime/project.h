@@ -16,12 +16,8 @@ absl::StatusOr<std::uint32_t> ProjectOf(const std::string& folder);
 
 absl::Status SetProject(const std::string& folder, std::uint32_t project);
 
-// What the folder may hold. Where limits of its project are in force, the kernel answers with
-// those: no right is needed to ask.
-struct FolderRoom {
-  std::int64_t bytes = 0;
-  std::int64_t names = 0;
-};
-absl::StatusOr<FolderRoom> RoomOf(const std::string& folder);
+// The bytes that the folder may hold. Where a limit of its project is in force, the kernel answers
+// with that: no right is needed to ask.
+absl::StatusOr<std::int64_t> RoomOf(const std::string& folder);
 
 }  // namespace sandkeep

@@ -55,16 +55,17 @@ Async<void> VolumeRemoval::Remove(EngineName volume) {
 Async<void> VolumeRemoval::RemoveAside(EngineName volume) {
   // Never --force: it would remove the containers that use the volume.
   Arguments arguments = {"volume", "rm", volume.text()};
-  CO_ASSIGN_OR_RETURN(const ProcessResult removed,
-                      co_await engine_.podman().Call(std::move(arguments)));
-  if (removed.succeeded()) co_return absl::OkStatus();
+  const auto removed = co_await engine_.podman().Call(std::move(arguments));
+  if (removed.ok() && removed->succeeded()) co_return absl::OkStatus();
+  // Whatever became of the call, podman may have forgotten it by now.
   CO_ASSIGN_OR_RETURN(const bool exists, co_await engine_.podman().Exists("volume", volume.text()));
   if (!exists) co_return absl::OkStatus();
+  CO_RETURN_IF_ERROR(removed.status());
   constexpr int kInUse = 2;
-  if (removed.exit_code == kInUse) {
+  if (removed->exit_code == kInUse) {
     co_return absl::FailedPreconditionError(StrCat("volume ", volume.text(), " is in use"));
   }
-  co_return EngineFailure("volume rm", removed);
+  co_return EngineFailure("volume rm", *removed);
 }
 
 void VolumeRemoval::PutBack(const std::vector<ListedVolume>& listed) {
@@ -98,17 +99,21 @@ Async<void> VolumeRemoval::Empty() {
   };
   CO_RETURN_IF_ERROR(co_await RunOn(engine_.blocking(), std::move(drop)));
   const RemovedVolumes found = co_await List(volumes);
+  // What one of them fails by is no reason to keep the others.
+  absl::Status failed;
   for (const EngineName& volume : found.aside) {
-    if (!IsMoving(volume)) CO_RETURN_IF_ERROR(co_await Settle(volumes, volume));
+    if (!IsMoving(volume)) failed.Update(co_await Settle(volumes, volume));
   }
   const RemovedVolumes settled = co_await List(volumes);
   for (const std::string& path : settled.given_up) {
     Arguments arguments = EmptyArguments(path);
-    CO_ASSIGN_OR_RETURN(const ProcessResult emptied, co_await engine_.podman().CallBeside(
-                                                         std::move(arguments), kEmptyingDeadline));
-    if (!emptied.succeeded()) co_return EngineFailure("unshare rm", emptied);
+    const auto emptied =
+        co_await engine_.podman().CallBeside(std::move(arguments), kEmptyingDeadline);
+    failed.Update(emptied.status());
+    const bool refused = emptied.ok() && !emptied->succeeded();
+    if (refused) failed.Update(EngineFailure("unshare rm", *emptied));
   }
-  co_return absl::OkStatus();
+  co_return failed;
 }
 
 boost::asio::awaitable<RemovedVolumes> VolumeRemoval::List(std::string volumes) {

@@ -29,7 +29,7 @@ boost::asio::awaitable<void> Manager::Sweep() {
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     co_await ForgetOldJobs();
     co_await RemoveLeftovers();
-    co_await EmptyRemoved();
+    EmptySoon();
   }
 }
 

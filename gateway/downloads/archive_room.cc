@@ -12,11 +12,11 @@ static_assert(kMaxArchiveEntries == kMaxWalkedEntries, "what a search looks at i
 
 // A search of everything, for what comes after all names: it finds nothing, and there is more all
 // the same only if it came to no end.
-Async<bool> FitsArchive(AgentClient& agent, agent::v1::SandboxRef sandbox, std::string folder) {
+Async<bool> CanBeArchived(AgentClient& agent, agent::v1::SandboxRef sandbox, std::string folder) {
   agent::v1::ListFilesRequest request;
   *request.mutable_sandbox() = std::move(sandbox);
   request.set_path(std::move(folder));
-  request.set_pattern("**");
+  request.set_pattern(".**");
   request.set_limit(1);
   request.set_after(std::string(kMaxPathBytes, '\xFF'));
   CO_ASSIGN_OR_RETURN(const auto listed, co_await agent.ListFiles(request));
@@ -26,7 +26,7 @@ Async<bool> FitsArchive(AgentClient& agent, agent::v1::SandboxRef sandbox, std::
 std::string NoArchiveWords() {
   return StrCat("it holds more than an archive can (", kMaxArchiveEntries,
                 " files and folders, fewer than ", kMaxListEntries,
-                " in one folder, no path of over ", kMaxPathBytes,
+                " in one folder, no path of over ", kMaxPathBytes - 1,
                 " bytes): pack it in the sandbox, with tar for example, and present that file");
 }
 

@@ -11,7 +11,7 @@
 
 namespace sandkeep {
 
-Async<bool> FitsArchive(AgentClient& agent, agent::v1::SandboxRef sandbox, std::string folder);
+Async<bool> CanBeArchived(AgentClient& agent, agent::v1::SandboxRef sandbox, std::string folder);
 
 // Why not, and what to do instead. For a model and for a person.
 std::string NoArchiveWords();

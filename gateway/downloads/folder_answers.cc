@@ -66,16 +66,18 @@ Async<void> FolderAnswers::Check(const LinkedFolder& linked) {
 asio::awaitable<void> FolderAnswers::SendArchive(http::Exchange& exchange, LinkedFolder linked) {
   const Counted counted(archives_);
   absl::Status found = co_await Check(linked);
-  if (found.ok() && counted.rank() > kMaxArchives) found = absl::UnavailableError("busy");
-  bool fits = false;
-  if (found.ok()) {
+  if (found.ok() && counted.rank() > kMaxArchives) found = BusyWithLinks();
+  // Who asks for no byte of it isn't worth a search.
+  const bool asks_only_whether = exchange.request().method == "HEAD";
+  bool fits = asks_only_whether;
+  if (found.ok() && !asks_only_whether) {
     v1::SandboxRef sandbox;
     sandbox.set_key(linked.claim.key.text());
-    const auto looked = co_await FitsArchive(agent_, std::move(sandbox), linked.folder.path);
+    const auto looked = co_await CanBeArchived(agent_, std::move(sandbox), linked.folder.path);
     found = looked.status();
     fits = looked.value_or(false);
   }
-  if (!fits) {
+  if (!found.ok() || !fits) {
     http::Response page = found.ok() ? NoArchivePage() : RefusalPage(found);
     co_await exchange.Send(std::move(page));
     co_return;
@@ -88,10 +90,12 @@ asio::awaitable<void> FolderAnswers::SendArchive(http::Exchange& exchange, Linke
   head.headers.push_back({"Content-Disposition", ContentDisposition("attachment", name)});
   AddFields(&head);
   const bool begun = co_await exchange.Begin(std::move(head), std::nullopt);
-  if (!begun || exchange.request().method == "HEAD") co_return;
-  FolderArchive archive(agent_, exchange, packers_, linked.claim.key, std::move(linked.folder.path),
-                        linked.folder.format);
-  const bool whole = co_await archive.Send();
+  if (!begun || asks_only_whether) co_return;
+  FolderArchive archive(agent_, exchange, packers_, linked);
+  bool whole = co_await archive.SendEntries();
+  // What is gone is left out: unless it is the sandbox.
+  if (whole) whole = (co_await Check(linked)).ok();
+  if (whole) whole = co_await archive.Finish();
   if (whole) co_await exchange.End();
 }
 
@@ -111,7 +115,7 @@ asio::awaitable<void> FolderAnswers::SendPage(http::Exchange& exchange, LinkedFo
 
 Async<std::string> FolderAnswers::MakePage(std::string public_base, LinkedFolder linked) {
   const Counted counted(pages_);
-  if (counted.rank() > kMaxArchives) co_return absl::UnavailableError("busy");
+  if (counted.rank() > kMaxArchives) co_return BusyWithLinks();
   const LinkOwner owner{.principal = linked.owner.principal, .generation = linked.owner.generation};
   const std::optional<PageLinks> links = signer_.LinksBelow(public_base, linked.claim, owner);
   if (!links.has_value()) co_return WrongLink();

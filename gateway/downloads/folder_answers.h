@@ -10,18 +10,10 @@
 #include "agent/client/agent_client.h"
 #include "common/async.h"
 #include "common/limits.h"
-#include "gateway/downloads/known_owners.h"
-#include "gateway/downloads/link.h"
+#include "gateway/downloads/linked_folder.h"
 #include "gateway/http/exchange.h"
 
 namespace sandkeep {
-
-// A folder's link that was found good.
-struct LinkedFolder {
-  LinkClaim claim;
-  ArchivedFolder folder;
-  KnownOwner owner;
-};
 
 class FolderAnswers {
  public:

@@ -41,7 +41,7 @@ asio::awaitable<bool> FolderArchive::Write() {
   co_return co_await exchange_.Write(part);
 }
 
-asio::awaitable<bool> FolderArchive::Send() {
+asio::awaitable<bool> FolderArchive::SendEntries() {
   while (!folders_.empty()) {
     std::string folder = std::move(folders_.back());
     folders_.pop_back();
@@ -49,6 +49,10 @@ asio::awaitable<bool> FolderArchive::Send() {
     const bool going = co_await std::move(sending);
     if (!going) co_return false;
   }
+  co_return true;
+}
+
+asio::awaitable<bool> FolderArchive::Finish() {
   packed_->archive->Finish(&packed_->out);
   co_return co_await Write();
 }
@@ -111,6 +115,7 @@ asio::awaitable<bool> FolderArchive::SendFile(const v1::FileInfo& info) {
   // read.
   v1::FileInfo opened = info;
   if (chunk->has_value() && (*chunk)->has_info()) opened = (*chunk)->info();
+  if (opened.generation() != generation_) co_return false;
   opened.set_size(std::min(info.size(), opened.size()));
   std::int64_t left = opened.size();
   const std::string name = NameOf(info);

@@ -1,7 +1,8 @@
 // A folder of a sandbox as an archive, made while it is sent: one file after the other, as fast
 // as the reader takes it. Symbolic links, devices and what may not be read are left out. A file
-// that shrinks under the read cuts the connection, and so does all else that fails, and a folder
-// that can't be listed to its end: nobody shall take a part for the whole.
+// that shrinks under the read cuts the connection, and so does all else that fails, a folder that
+// can't be listed to its end, and a file of another volume than the link's: nobody shall take a
+// part for the whole, nor what is another's.
 //
 // One coroutine's.
 #pragma once
@@ -13,8 +14,8 @@
 
 #include "agent/client/agent_client.h"
 #include "common/ids.h"
-#include "common/rel_path.h"
 #include "gateway/downloads/archive_writer.h"
+#include "gateway/downloads/linked_folder.h"
 #include "gateway/http/exchange.h"
 
 namespace sandkeep {
@@ -22,20 +23,23 @@ namespace sandkeep {
 class FolderArchive {
  public:
   // All outlive it. Files are packed on `packers`: it takes milliseconds for each chunk, in which
-  // nobody else's connection shall wait. `root`: what the names in it are relative to.
+  // nobody else's connection shall wait. Names in it are relative to the folder.
   FolderArchive(AgentClient& agent, http::Exchange& exchange, boost::asio::thread_pool& packers,
-                SandboxKey key, std::string root, mcp::ArchiveFormat format)
+                const LinkedFolder& linked)
       : agent_(agent),
         exchange_(exchange),
         packers_(packers),
-        key_(std::move(key)),
-        root_(std::move(root)),
-        packed_(std::make_shared<Packed>(MakeArchiveWriter(format))) {
+        key_(linked.claim.key),
+        generation_(linked.owner.generation),
+        root_(linked.folder.path),
+        packed_(std::make_shared<Packed>(MakeArchiveWriter(linked.folder.format))) {
     folders_.push_back(root_);
   }
 
-  // After the answer has begun. False: it isn't whole, and the connection is to be cut.
-  boost::asio::awaitable<bool> Send();
+  // After the answer has begun, one behind the other. False: it isn't whole, and the connection is
+  // to be cut.
+  boost::asio::awaitable<bool> SendEntries();
+  boost::asio::awaitable<bool> Finish();
 
  private:
   boost::asio::awaitable<bool> SendFolder(std::string folder);
@@ -49,6 +53,7 @@ class FolderArchive {
   http::Exchange& exchange_;
   boost::asio::thread_pool& packers_;
   const SandboxKey key_;
+  const std::string generation_;
   const std::string root_;
   std::vector<std::string> folders_;  // To go into; the last one first.
   int entries_ = 0;

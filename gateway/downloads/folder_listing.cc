@@ -1,12 +1,14 @@
 #include "gateway/downloads/folder_listing.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/strings.h"
+#include "gateway/downloads/archive_room.h"
 #include "gateway/mcp/tools/words.h"
 
 namespace sandkeep {
@@ -35,7 +37,7 @@ void SortByName(std::vector<v1::FileInfo>* entries) {
   entries->swap(sorted);
 }
 
-std::string Counted(std::int64_t count, std::string_view one, std::string_view many) {
+std::string CountInWords(std::int64_t count, std::string_view one, std::string_view many) {
   return StrCat(count, " ", count == 1 ? one : many);
 }
 
@@ -52,7 +54,7 @@ FolderEntryView EntryOf(const v1::FileInfo& info, mcp::ArchiveFormat format,
     entry.size = link.has_value() ? "Folder" : "Folder, name too long for a link";
   } else if (info.type() == v1::FileInfo::REGULAR) {
     link = links.ToFile(info.path());
-    entry.size = mcp::SizeInWords(info.size());
+    entry.size = link.has_value() ? mcp::SizeInWords(info.size()) : "Name too long for a link";
   } else {
     // A symbolic link leads where the sandbox says, and the others are no files.
     entry.size = "Link or device, not handed out";
@@ -67,7 +69,8 @@ void FolderListing::Add(v1::FileInfo info) {
   const bool folder = info.type() == v1::FileInfo::DIRECTORY;
   const bool file = info.type() == v1::FileInfo::REGULAR;
   ++(folder ? folder_count_ : file ? file_count_ : other_count_);
-  if (file) bytes_ += info.size();
+  // A sparse file says what size it likes.
+  if (file) bytes_ += std::min(info.size(), std::numeric_limits<std::int64_t>::max() - bytes_);
   std::vector<v1::FileInfo>& kept = folder ? folders_ : files_;
   if (kept.size() < static_cast<std::size_t>(kMaxListedFiles)) kept.push_back(std::move(info));
 }
@@ -76,13 +79,13 @@ bool FolderListing::IsEndless() const { return count() > kMaxArchiveEntries; }
 
 std::string FolderListing::Summary() const {
   std::vector<std::string> parts;
-  if (folder_count_ > 0) parts.push_back(Counted(folder_count_, "folder", "folders"));
+  if (folder_count_ > 0) parts.push_back(CountInWords(folder_count_, "folder", "folders"));
   if (file_count_ > 0) {
     parts.push_back(
-        StrCat(Counted(file_count_, "file", "files"), " of ", mcp::SizeInWords(bytes_)));
+        StrCat(CountInWords(file_count_, "file", "files"), " of ", mcp::SizeInWords(bytes_)));
   }
   if (other_count_ > 0) {
-    parts.push_back(Counted(other_count_, "link or device", "links or devices"));
+    parts.push_back(CountInWords(other_count_, "link or device", "links or devices"));
   }
   if (parts.empty()) return all_ ? "This folder is empty." : "";
   return StrCat(all_ ? "" : "More than ", absl::StrJoin(parts, ", "));
@@ -113,9 +116,11 @@ FolderPageView FolderListing::View(std::string_view path, mcp::ArchiveFormat for
   }
   view.summary = Summary();
   view.left_out = LeftOut(view.entries.size());
+  if (!all_)
+    StrAppend(&view.left_out, " There is no archive of this folder: ", NoArchiveWords(), ".");
   const mcp::ArchiveFormat other =
       format == mcp::ArchiveFormat::kTar ? mcp::ArchiveFormat::kZip : mcp::ArchiveFormat::kTar;
-  view.ending = EndingOf(format);
+  view.ending = all_ ? EndingOf(format) : "";
   view.other_href = links.ToFolder(path, other).value_or("");
   view.other_ending = EndingOf(other);
   view.until = absl::FromUnixSeconds(links.expiry());

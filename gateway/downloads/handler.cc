@@ -149,8 +149,7 @@ asio::awaitable<void> DownloadHandler::Handle(http::Exchange& exchange) {
   const Counted counted(running_);
   exchange.SetPatience(kWriteDeadline);
   if (counted.rank() > kMaxDownloads) {
-    http::Response busy = RefusalPage(absl::UnavailableError("busy"));
-    busy.headers.push_back({"Retry-After", "5"});
+    http::Response busy = RefusalPage(BusyWithLinks());
     co_await exchange.Send(std::move(busy));
     co_return;
   }

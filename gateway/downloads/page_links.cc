@@ -1,5 +1,6 @@
 #include "gateway/downloads/page_links.h"
 
+#include "common/limits.h"
 #include "common/rel_path.h"
 #include "common/strings.h"
 #include "gateway/downloads/percent.h"
@@ -15,8 +16,12 @@ std::optional<std::string> PageLinks::Make(std::string_view tag, std::string_vie
                         .epoch = terms_.epoch,
                         .parent = terms_.parent};
   const std::string signature = SignatureOf(secret_, link, path);
-  return StrCat(terms_.base, "/dl/", terms_.expiry, "/", Base64Url(signature + terms_.parent), "/",
-                terms_.key, "/", PercentEncode(path, /*keep_slash=*/true));
+  const std::string target =
+      StrCat("/dl/", terms_.expiry, "/", Base64Url(signature + terms_.parent), "/", terms_.key, "/",
+             PercentEncode(path, /*keep_slash=*/true));
+  // Nobody could follow it.
+  if (target.size() > kMaxUrlBytes) return std::nullopt;
+  return terms_.base + target;
 }
 
 std::optional<std::string> PageLinks::ToFile(std::string_view path) const {

@@ -9,6 +9,8 @@ namespace sandkeep {
 // Every wrong link's, whatever is wrong with it.
 absl::Status WrongLink();
 absl::Status ExpiredLink();
+// As many are being served as may be at once.
+absl::Status BusyWithLinks();
 
 // The page for a person.
 http::Response RefusalPage(const absl::Status& status);

@@ -52,7 +52,7 @@ std::string FolderPage(const FolderPageView& view) {
   std::string body = StrCat("<h1>", Named(view.name), "</h1>\n<p class=\"soft\">",
                             EscapeHtml(view.summary), "</p>\n");
   if (!view.entries.empty()) {
-    body += Actions(view);
+    if (!view.ending.empty()) body += Actions(view);
     // Without markers some screen readers take it for no list.
     body += "<ul class=\"entries\" role=\"list\">\n";
     for (const FolderEntryView& entry : view.entries) body += Row(entry);

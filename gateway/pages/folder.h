@@ -25,8 +25,8 @@ struct FolderPageView {
   std::vector<FolderEntryView> entries;  // Those that are shown, in their order.
   std::string summary;                   // Of all that are there, in words.
   std::string left_out;                  // What isn't shown, in words; empty: nothing.
-  std::string_view ending;               // Of the archive that this page's own link is.
-  std::string other_href;                // The other archive's; empty: there is none.
+  std::string_view ending;  // Of the archive that this page's own link is; empty: none.
+  std::string other_href;   // The other archive's; empty: there is none.
   std::string_view other_ending;
   absl::Time until;  // When the links end.
 };

@@ -28,19 +28,24 @@ bool IsControl(char c) {
   return byte < 0x20 || byte == 0x7F;
 }
 
-// How many bytes the character there has, if it is a control character, ends a line or sets a
-// direction for those behind it.
+// How many bytes the character there has, if it is a control character, ends a line, sets a
+// direction for those behind it or has no width.
 std::size_t HiddenAt(std::string_view utf8, std::size_t at) {
   const std::string_view rest = utf8.substr(at);
   if (IsControl(rest[0])) return 1;
   // U+0080 to U+009F.
   const std::string_view two = rest.substr(0, 2);
   if (two >= "\xC2\x80" && two <= "\xC2\x9F") return 2;
+  // U+00AD, a hyphen where a line breaks.
+  if (two == "\xC2\xAD") return 2;
   // U+2028 to U+202E, U+2066 to U+2069.
   const std::string_view three = rest.substr(0, 3);
   const bool lines = three >= "\xE2\x80\xA8" && three <= "\xE2\x80\xAE";
   const bool isolates = three >= "\xE2\x81\xA6" && three <= "\xE2\x81\xA9";
-  return lines || isolates ? 3 : 0;
+  // U+200B, U+2060 to U+2064, U+FEFF.
+  const bool no_width = three == "\xE2\x80\x8B" || three == "\xEF\xBB\xBF" ||
+                        (three >= "\xE2\x81\xA0" && three <= "\xE2\x81\xA4");
+  return lines || isolates || no_width ? 3 : 0;
 }
 
 }  // namespace

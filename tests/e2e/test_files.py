@@ -200,11 +200,22 @@ def test_a_folder_of_more_files_than_an_archive_holds_says_so_before_it_begins(a
     refused = fetch(alice, link_in(presented))
     assert refused.status == 413 and b"pack it in the sandbox" in refused.body, refused
     page = fetch(alice, link_in(presented), Accept="text/html")
-    assert page.status == 200 and b"Not shown: " in page.body
+    assert page.status == 200 and b"Not shown: " in page.body and b"?download" not in page.body
+    assert fetch(alice, link_in(presented), "HEAD").status == 200
     alice.output(label, "rm many/9999; tar cf many.tar many")
     assert len(zipfile.ZipFile(io.BytesIO(fetch(alice, link_in(presented)).body)).namelist()) == 9999
     body = fetch(alice, link_in(alice.call("present_file", sandbox=label, path="many.tar"))).body
     assert len(tarfile.open(fileobj=io.BytesIO(body)).getnames()) == 10000
+
+
+def test_folders_with_a_dot_count_for_an_archive_too(alice, label):
+    alice.output(label, "mkdir -p project/.venv/lib; cd project/.venv/lib; seq 1 10000 | xargs touch")
+    presented = alice.call("present_file", sandbox=label, path="project")
+    assert not presented.is_error and "more than an archive can" in presented.text, presented
+    assert fetch(alice, link_in(presented)).status == 413
+    alice.output(label, "rm project/.venv/lib/1")
+    names = zipfile.ZipFile(io.BytesIO(fetch(alice, link_in(presented)).body)).namelist()
+    assert len(names) == 9999 + 2 and ".venv/lib/2" in names
 
 
 ESCAPES = "mkdir -p t/sub/empty; cd t; printf x >'a\\..\\evil'; printf c >C:evil; printf n >$'new\\nline'; printf d >-rf; " \

@@ -31,6 +31,15 @@ def test_the_limit_is_the_agents_setting(quota, tmp_path, text, size):
     assert quota["limit"](tmp_path / "agent.env") == size
 
 
+@pytest.mark.parametrize(("size", "blocks", "names"), [(0, 0, 0), (1, 4, 1), (64 << 20, 64 << 10, 16384), (3_000_000_000, 2929684, 732421)])
+def test_no_limit_is_more_than_was_set_however_blocks_are_counted(quota, monkeypatch, size, blocks, names):
+    given = []
+    monkeypatch.setitem(quota["set_limits"].__globals__, "quotactl", lambda folder, command, project, quota: given.append(quota))
+    quota["set_limits"](-1, size)
+    last = given[-1]
+    assert size == 0 or (last.hard_blocks, last.hard_names) == (blocks, names)
+
+
 def test_a_file_system_without_quotas_is_named_and_no_failure(tmp_path):
     (tmp_path / "agent.env").write_text("SANDBOX_DISK=64m\n")
     done = subprocess.run(["python3", "-I", QUOTA, tmp_path / "agent.env", "/proc/sys"], capture_output=True, text=True, timeout=60)

@@ -11,6 +11,7 @@
 #include "common/strings.h"
 #include "common/utf8.h"
 #include "gateway/downloads/archive_room.h"
+#include "gateway/downloads/signature.h"
 #include "gateway/mcp/tools/file_access.h"
 #include "gateway/mcp/tools/sandbox_argument.h"
 #include "gateway/mcp/tools/words.h"
@@ -49,14 +50,14 @@ struct Presented {
   std::string mime_type;
   std::string uri;
   std::int64_t size = 0;
+  std::string what;  // In words: its size, or that it is a folder.
   std::chrono::seconds lifetime{0};
 };
 
 std::string LinkText(const Presented& file, std::string_view shown) {
   const std::string words = file.caption.empty() ? file.name : file.caption;
   return StrCat("[sandbox ", file.sandbox, "]\n", OneLine(file.name, kMaxNameBytes), ", ",
-                file.size < 0 ? "a folder as an archive" : SizeInWords(file.size), ", ",
-                file.mime_type, ". The link works for ", InWords(file.lifetime),
+                file.what, ", ", file.mime_type, ". The link works for ", InWords(file.lifetime),
                 "; call this again for a new one.", shown,
                 "\nThe person doesn't see this result: put this line into your answer.\n[",
                 MarkdownText(words), "](", file.uri, ")");
@@ -79,6 +80,12 @@ std::string NotShown(const absl::Status& why) {
   const bool ours = absl::IsInvalidArgument(why) || absl::IsResourceExhausted(why);
   return StrCat(" The image can't be shown here: ",
                 ours ? ToStd(why.message()) : "it can't be looked at now", ".");
+}
+
+ShownFile ShowFolder(bool archive) {
+  constexpr std::string_view kPage = " A browser shows what is in the folder when the link is used";
+  if (archive) return {StrCat(kPage, ", curl gets the archive.")};
+  return {StrCat(kPage, ". It has no archive: ", NoArchiveWords(), "."), "text/html"};
 }
 
 absl::StatusOr<ArchiveFormat> FormatIn(const Arguments& arguments) {
@@ -117,13 +124,15 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
   const bool folder = info.type() == v1::FileInfo::DIRECTORY;
   ToolResult result;
   result.content.emplace_back(TextBlock{});
-  ShownFile shown{
-      " A browser shows what is in the folder when the link is used, curl gets the archive."};
-  if (!folder) {
-    CO_ASSIGN_OR_RETURN(shown, co_await Show(sandbox, info, result));
+  bool archive = folder;
+  ShownFile shown;
+  if (folder) {
+    // Whoever can't look now finds out when the link is used.
+    const auto fits = co_await CanBeArchived(agent_, sandbox, info.path());
+    archive = fits.value_or(true);
+    shown = ShowFolder(archive);
   } else {
-    CO_ASSIGN_OR_RETURN(const bool fits, co_await FitsArchive(agent_, sandbox, info.path()));
-    if (!fits) shown.words = StrCat(" Its link has no archive: ", NoArchiveWords(), ".");
+    CO_ASSIGN_OR_RETURN(shown, co_await Show(sandbox, info, result));
   }
 
   Presented file;
@@ -131,11 +140,10 @@ Async<ToolResult> PresentFile::Call(CallContext& context, Arguments arguments) {
   const std::string_view found = info.path();
   file.name = ToValidUtf8(found.substr(found.rfind('/') + 1));
   file.caption = caption.value_or("");
-  if (folder) {
-    const std::string_view ending = format == ArchiveFormat::kTar ? ".tar" : ".zip";
-    file.name = StrCat(file.name.empty() ? "workspace" : file.name, ending);
-  }
+  if (folder && file.name.empty()) file.name = "workspace";
+  if (archive) file.name += EndingOf(format);
   file.size = folder ? -1 : info.size();
+  file.what = archive ? "a folder as an archive" : folder ? "a folder" : SizeInWords(info.size());
   const LinkTarget linked{.principal = context.principal().text(),
                           .key = info.key(),
                           .generation = info.generation(),

@@ -70,6 +70,17 @@ TEST(GlobTest, LeadsOnlyIntoFoldersThatMayHoldAMatch) {
   EXPECT_FALSE(LeadsInto(*Glob::Parse("**/x"), "node/.cache"));
 }
 
+TEST(GlobTest, FoldersWithADotAreEnteredByWhoSaysSo) {
+  for (const std::string_view path : {"a", ".a", ".git/x", "node/.cache/.x/y", "a/b/c"}) {
+    EXPECT_TRUE(Matches(".**", path)) << path;
+    EXPECT_TRUE(Matches("**/.**", path)) << path;
+    EXPECT_TRUE(Matches(".**/**", path)) << path;
+  }
+  EXPECT_TRUE(Matches(".**/x", "node/.cache/x"));
+  EXPECT_FALSE(Matches(".**/x", "node/.cache/y"));
+  EXPECT_FALSE(Matches("**", ".git/x"));
+}
+
 TEST(GlobTest, WhatIsNoPatternIsRefused) {
   for (const std::string& pattern :
        {std::string("/etc/*"), std::string("../*"), std::string("a/../b"), std::string(2000, '*'),

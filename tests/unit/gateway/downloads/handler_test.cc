@@ -297,6 +297,23 @@ TEST_F(DownloadTest, AnArchiveIsWholeOrCut) {
   listed.clear_files();
   listed.set_truncated(true);
   EXPECT_FALSE(is_whole());
+  // Of another volume than the link's, or no longer of any.
+  listed.set_truncated(false);
+  *listed.add_files() = info_;
+  listed.mutable_files(0)->set_path("d/a");
+  EXPECT_TRUE(is_whole());
+  info_.set_generation("of who has the label now");
+  EXPECT_FALSE(is_whole());
+  info_.set_generation(kGeneration);
+  listed.clear_files();
+  agent_.list_files.AnswerAlways([&](const agent::v1::ListFilesRequest& request) {
+    if (request.pattern().empty()) agent_.stat_file.Fail(absl::NotFoundError("removed"));
+    return listed;
+  });
+  EXPECT_FALSE(is_whole()) << "what was removed meanwhile is no empty folder";
+  agent_.list_files.AnswerAlways([&](const agent::v1::ListFilesRequest& request) {
+    return request.pattern().empty() ? listed : searched;
+  });
   // More than that from the start.
   searched.set_truncated(true);
   EXPECT_EQ(RawClient::StatusOf(archive()), 413);

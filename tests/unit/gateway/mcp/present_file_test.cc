@@ -226,10 +226,22 @@ TEST_F(PresentFileTest, OfAFolderThatNoArchiveCanHoldItIsSaidAtOnce) {
   searched.set_truncated(true);
   agent_.list_files.Answer(searched);
   const std::string text = TextOf(Present("big"));
-  EXPECT_THAT(text,
-              HasSubstr("Its link has no archive: it holds more than an archive can (50000 "));
+  EXPECT_THAT(text, HasSubstr("It has no archive: it holds more than an archive can (50000 "));
+  EXPECT_THAT(text, HasSubstr("\nbig, a folder, text/html. "));
+  EXPECT_THAT(text, HasSubstr("A browser shows what is in the folder"));
   EXPECT_THAT(text, HasSubstr("pack it in the sandbox"));
+  EXPECT_EQ(agent_.list_files.requests().back().pattern(), ".**") << "folders with a dot count";
   EXPECT_EQ(agent_.list_files.requests().back().path(), "big");
+}
+
+TEST_F(PresentFileTest, AFolderThatCannotBeSearchedNowIsLinkedAllTheSame) {
+  v1::FileInfo folder = File("big", 4096);
+  folder.set_type(v1::FileInfo::DIRECTORY);
+  agent_.stat_file.Answer(folder);
+  agent_.list_files.Fail(absl::DeadlineExceededError("slow disk"));
+  const Reply reply = Present("big");
+  EXPECT_FALSE(IsToolError(reply));
+  EXPECT_THAT(TextOf(reply), EndsWith("/big.zip)"));
 }
 
 TEST_F(PresentFileTest, AFolderIsHandedOverAsAnArchive) {
