@@ -6,6 +6,8 @@ Whatever is asked of them is answered, costs nobody else anything, and loses no 
 import io
 import os
 import pathlib
+import shutil
+import subprocess
 import tarfile
 import time
 import zipfile
@@ -81,6 +83,28 @@ def test_who_removes_them_waits_for_none_of_them(own):
     assert client.output("gone", "ls -A") == ""
     removed = pathlib.Path(AGENT_HOME, "containers/storage/volumes/.sandkeep-removed")
     wait_for("its files to go", lambda: not any(path.name.startswith(volume) for path in removed.iterdir()), 180)
+
+
+def test_one_that_cannot_be_deleted_keeps_no_other(own):
+    stack, client = own
+    client.output("first", "true")  # So that the engine's storage is there.
+    removed = pathlib.Path(AGENT_HOME, "containers/storage/volumes/.sandkeep-removed")
+    subprocess.run(["install", "-d", "-m", "0700", "-o", "sandkeep", "-g", "sandkeep", removed], check=True)
+    folders = [removed / f"sandkeep-{letter * 20}.gone" for letter in "abcdefgh"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "file").write_text("x")
+    subprocess.run(["chown", "-R", "sandkeep:sandkeep", *folders], check=True)
+    stuck = folders[3]
+    subprocess.run(["chattr", "+i", stuck / "file"], check=True)
+    try:
+        stack.kill_agent()
+        stack.start_agent()
+        wait_for("the others to go", lambda: [folder for folder in folders if folder.exists()] == [stuck], 120)
+        assert "unshare rm" in stack.log("agent")
+    finally:
+        subprocess.run(["chattr", "-i", stuck / "file"], check=True)
+        shutil.rmtree(stuck)
 
 
 def test_ten_thousand_levels(own):
