@@ -70,7 +70,8 @@ absl::Status AddProjects(const std::string& folder, std::set<std::uint32_t>& use
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (!entry->is_directory(error)) continue;
+    std::error_code gone;
+    if (!entry->is_directory(gone)) continue;
     const auto project = ProjectOf(entry->path().string());
     if (absl::IsNotFound(project.status())) continue;  // Removed meanwhile.
     RETURN_IF_ERROR(project.status());

@@ -11,7 +11,6 @@ namespace sandkeep {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::string_view kKey = "amber-otter-abcdefghijklmnop";
 const std::string kGeneration(16, 'g');

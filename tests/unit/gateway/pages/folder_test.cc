@@ -51,6 +51,9 @@ TEST(FolderPage, NoNameCanBecomeMarkup) {
 TEST(FolderPage, ANameThatTurnsItsEndingAroundIsSeenThrough) {
   EXPECT_EQ(ShownName("rtl\xE2\x80\xAEgpj.exe"), "rtl\xEF\xBF\xBDgpj.exe");
   EXPECT_EQ(ShownName("\xE2\x81\xA7x\xE2\x81\xA9"), "\xEF\xBF\xBDx\xEF\xBF\xBD");
+  for (const std::string_view none : {"\xC2\xAD", "\xE2\x80\x8B", "\xE2\x81\xA0", "\xEF\xBB\xBF"}) {
+    EXPECT_EQ(ShownName(StrCat("report", none, ".pdf")), "report\xEF\xBF\xBD.pdf");
+  }
   EXPECT_EQ(ShownName("a\xE2\x80\xA8z"), "a\xEF\xBF\xBDz");
   EXPECT_EQ(ShownName("a\nb\x7F\xC2\x85z"),
             "a\xEF\xBF\xBD"
