@@ -173,6 +173,14 @@ TEST_F(FolderPageTest, EachEntryIsLinkedByALinkThatWorksWhateverItsName) {
   EXPECT_THAT(reached, testing::UnorderedElementsAreArray(expected));
 }
 
+TEST_F(FolderPageTest, SparseFilesOfAnySizeHaveASum) {
+  StartServer();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  Put("d/a", v1::FileInfo::REGULAR, kMost);
+  Put("d/b", v1::FileInfo::REGULAR, kMost);
+  EXPECT_THAT(Page(Link()), HasSubstr("2 files of 9"));
+}
+
 TEST_F(FolderPageTest, WhatIsNoFileIsShownWithoutALinkAndSaysWhy) {
   StartServer();
   Put("d/to-passwd", v1::FileInfo::OTHER);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "common/strings.h"
 #include "gateway/downloads/link.h"
 #include "tests/fakes/fake_clock.h"
@@ -82,6 +84,15 @@ TEST_F(PageLinksTest, ALinkOfOneSecondLaterStillEndsWithTheFolders) {
   clock_.Advance(absl::Seconds(1));
   EXPECT_EQ(JudgeFile(file), LinkVerdict::kExpired);
   EXPECT_EQ(JudgeFile(deeper), LinkVerdict::kExpired);
+}
+
+TEST_F(PageLinksTest, AnAddressThatNobodyAnswersIsNoLink) {
+  std::string plain = "d";
+  while (plain.size() < 3000) plain += "/" + std::string(200, 'a');
+  EXPECT_TRUE(Below(FolderLink("d"))->ToFile(plain).has_value());
+  std::string other = plain;
+  std::replace(other.begin(), other.end(), 'a', '\xE9');
+  EXPECT_FALSE(Below(FolderLink("d"))->ToFile(other).has_value()) << "three bytes for each";
 }
 
 TEST_F(PageLinksTest, NoBitOfItMayDiffer) {
