@@ -1,6 +1,7 @@
 // A folder's link in a browser, over real sockets, with an agent that a test scripts.
 
 #include <algorithm>
+#include <limits>
 
 #include "common/limits.h"
 #include "gateway/pages/folder.h"
